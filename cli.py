@@ -1,0 +1,46 @@
+"""fadefour on the command line: ``python cli.py COMMAND`` or ``fadefour COMMAND``."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="fadefour", prog_name="fadefour")
+def cli() -> None:
+    """Solve drop-oldest tic-tac-toe exactly, probe it, verify it, export its truth."""
+
+
+def add_commands() -> None:
+    from solver.commands import COMMANDS
+
+    for command in COMMANDS:
+        cli.add_command(command)
+
+
+def main() -> None:
+    """Runs a command. Bad use or input: one line, exit code 2. A failed check: exit code 1."""
+    from solver.errors import FadefourError
+
+    try:
+        add_commands()
+        cli(standalone_mode=False)
+    except click.exceptions.Abort:
+        sys.exit(130)
+    except click.exceptions.Exit as stop:
+        sys.exit(stop.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except FadefourError as error:
+        click.echo(f"fadefour: {error}", err=True)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        click.echo("fadefour: interrupted; what was finished is kept", err=True)
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+/* nodes.h -- positions, nodes and sequences: from one to the other.
+ *
+ * ff_sequence writes a node's queues as the sequence of index.h, ff_queues
+ * reads them back; ff_reader lists the nodes of a slice in order.
+ */
+#ifndef FF_NODES_H
+#define FF_NODES_H
+
+#include <string.h>
+
+#include "index.h"
+#include "work.h"
+
+/* cdef */
+/* Arrays of positions: queues are int8 [count][m], oldest first, -1 where there
+ * is no piece; to_move int8 [count], 0 for X.  On a position that these rules
+ * do not have, or that cannot occur, ff_find_nodes stops and returns its place
+ * in the array; otherwise `count`. */
+uint64_t ff_find_nodes(const ff_index *index, const int8_t *x, const int8_t *y,
+                       const int8_t *to_move, uint64_t count, uint64_t *nodes,
+                       uint8_t *transforms);
+
+/* The canonical positions of nodes first .. first + count - 1, a full one with
+ * X to move; and of any list of nodes. */
+void ff_list_positions(const ff_index *index, uint64_t first, uint64_t count, int8_t *x,
+                       int8_t *y, int8_t *to_move);
+void ff_look_up_positions(const ff_index *index, const uint64_t *nodes, uint64_t count,
+                          int8_t *x, int8_t *y, int8_t *to_move);
+
+/* State codes of nodes first .. first + count - 1, and of any list of nodes. */
+void ff_list_codes(const ff_index *index, uint64_t first, uint64_t count, uint64_t *codes);
+void ff_look_up_codes(const ff_index *index, const uint64_t *nodes, uint64_t count,
+                      uint64_t *codes);
+
+/* How many of the given table bytes hold each value; adds to histogram[256]. */
+void ff_count_values(const uint8_t *values, uint64_t *histogram, ff_work *work);
+/* end cdef */
+
+/* A node's pieces: mover[0 .. movers-1] and opponent[0 .. opponents-1]. */
+typedef struct {
+    int movers, opponents;
+    uint8_t mover[FF_MAX_M + 1], opponent[FF_MAX_M + 1];
+} ff_queues;
+
+/* FF_BAD_POSITION if the rules have no such position, or if it cannot occur. */
+int ff_read_position(const ff_index *index, const int8_t *x, const int8_t *y, int to_move,
+                     ff_queues *node);
+
+static inline int ff_sequence(const ff_queues *node, uint8_t *cells) {
+    int length = 0;
+    for (int i = 1; i < node->movers; i++) cells[length++] = node->mover[i];
+    for (int i = 0; i + 1 < node->opponents; i++) cells[length++] = node->opponent[i];
+    if (node->movers) cells[length++] = node->mover[0];
+    if (node->opponents) cells[length++] = node->opponent[node->opponents - 1];
+    return length;
+}
+
+static inline void ff_queues_of(const uint8_t *cells, int pieces, ff_queues *node) {
+    node->movers = pieces / 2;
+    node->opponents = pieces - pieces / 2;
+    int at = 0;
+    for (int i = 1; i < node->movers; i++) node->mover[i] = cells[at++];
+    for (int i = 0; i + 1 < node->opponents; i++) node->opponent[i] = cells[at++];
+    if (node->movers) node->mover[0] = cells[at++];
+    if (node->opponents) node->opponent[node->opponents - 1] = cells[at];
+}
+
+/* The same position with the other side to move; for full nodes. */
+static inline void ff_swap_sides(const uint8_t *cells, int pieces, uint8_t *swapped) {
+    ff_queues node, other;
+    ff_queues_of(cells, pieces, &node);
+    other.movers = node.opponents;
+    other.opponents = node.movers;
+    memcpy(other.mover, node.opponent, sizeof other.mover);
+    memcpy(other.opponent, node.mover, sizeof other.opponent);
+    ff_sequence(&other, swapped);
+}
+
+/* Lists the canonical sequences of one slice in rising order. */
+typedef struct {
+    const ff_index *index;
+    int pieces;
+    uint64_t rank;       /* of the node in `cells` */
+    uint8_t cells[FF_MAX_PIECES];
+    ff_cursor groups;
+    uint64_t group;
+    int rows, row, column; /* by free cell of the group */
+    uint8_t free[FF_MAX_CELLS];
+} ff_reader;
+
+void ff_reader_init(ff_reader *reader, const ff_index *index, int pieces, uint64_t rank);
+void ff_reader_next_row(ff_reader *reader);
+
+static inline void ff_reader_next(ff_reader *reader) {
+    reader->rank++;
+    if (reader->pieces >= 2 && reader->groups.stabiliser == FF_IDENTITY_ONLY) {
+        reader->column += 1 + (reader->column + 1 == reader->row);
+        if (reader->column < reader->rows) {
+            reader->cells[reader->pieces - 1] = reader->free[reader->column];
+            return;
+        }
+    }
+    ff_reader_next_row(reader);
+}
+
+/* The slice that holds this node. */
+static inline int ff_slice_of(const ff_index *index, uint64_t node) {
+    int slice = 0;
+    while (node >= index->slice_base[slice + 1]) slice++;
+    return slice;
+}
+
+#endif

@@ -1,0 +1,27 @@
+/* work.h -- a range of items that several threads share.
+ *
+ * Each thread calls the same kernel with the same ff_work and takes the next
+ * run of items until none is left; there is no other coordination, and which
+ * thread takes which run never changes a result.
+ */
+#ifndef FF_WORK_H
+#define FF_WORK_H
+
+#include <stdint.h>
+
+/* cdef */
+typedef struct {
+    uint64_t next; /* the first item not taken yet */
+    uint64_t end;
+    uint64_t step; /* items taken at a time */
+} ff_work;
+/* end cdef */
+
+static inline int ff_take(ff_work *work, uint64_t *first, uint64_t *end) {
+    *first = __atomic_fetch_add(&work->next, work->step, __ATOMIC_RELAXED);
+    if (*first >= work->end) return 0;
+    *end = work->end - *first > work->step ? *first + work->step : work->end;
+    return 1;
+}
+
+#endif

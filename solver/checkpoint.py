@@ -1,0 +1,66 @@
+"""Leaving a long solve half-way and going on later, with the same bytes in the end.
+
+Between two depths the full slice's table is all there is to know; the rows to look at next are
+found again by a scan. A checkpoint is that table, written as every other file is.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solver.errors import CorruptTableError
+from solver.rules import Rules
+from solver.storage import NewFile, checked_blocks, finish_interrupted, open_manifest, remove
+
+BYTES_AT_A_TIME = 1 << 24
+
+
+def checkpoint_path(folder: Path, rules: Rules) -> Path:
+    return folder / f"solving_{rules.name}.checkpoint"
+
+
+@dataclass
+class CheckpointFile:
+    """Saves a solve in a folder when ``every_seconds`` have passed since it was last saved."""
+
+    folder: Path
+    rules: Rules
+    every_seconds: float
+    _saved_at: float = field(default_factory=time.monotonic)
+
+    @property
+    def path(self) -> Path:
+        return checkpoint_path(self.folder, self.rules)
+
+    def load(self, full: NDArray[np.uint8]) -> int | None:
+        finish_interrupted(self.path)
+        if not self.path.exists():
+            return None
+        remedy = f"remove '{self.path}' to start from the beginning"
+        manifest = open_manifest(self.path, "checkpoint", remedy, self.rules)
+        if manifest.bytes != len(full):
+            raise CorruptTableError(
+                f"'{self.path}' has {manifest.bytes} bytes, expected {len(full)}: {remedy}"
+            )
+        at = 0
+        for block in checked_blocks(self.path, manifest, remedy):
+            full[at : at + len(block)] = np.frombuffer(block, np.uint8)
+            at += len(block)
+        return int(manifest.counts["depth"])
+
+    def save_if_due(self, full: NDArray[np.uint8], depth: int) -> None:
+        if time.monotonic() - self._saved_at < self.every_seconds:
+            return
+        with NewFile(self.path, "checkpoint", self.rules, len(full)) as new:
+            for first in range(0, len(full), BYTES_AT_A_TIME):
+                new.write(full[first : first + BYTES_AT_A_TIME])
+            new.commit({"depth": depth})
+        self._saved_at = time.monotonic()
+
+    def discard(self) -> None:
+        remove(self.path)

@@ -1,0 +1,359 @@
+"""The solver's commands, as a user types them. Each reads its options, calls one part of the
+package, and prints; nothing is computed here."""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from solver import records
+from solver.audit import verify_folder
+from solver.checkpoint import CheckpointFile
+from solver.drawing import board, line_of, move_table, outcome
+from solver.errors import InputError
+from solver.estimate import estimate
+from solver.export import ExportOptions, export
+from solver.index import impossible_message
+from solver.kernels import Crew, check_threads
+from solver.progress import Progress, Silent, for_terminal
+from solver.retrograde import Solution, count_values
+from solver.retrograde import solve as solve_variant
+from solver.rules import Position, Rules
+from solver.statistics import histogram_png, summary, text
+from solver.storage import writing_in
+from solver.summary import in_words, summarise
+from solver.table import DenseTable, Table, open_table, table_path, write_table
+
+Command = Callable[..., None]
+
+DRAWN_LINE_PLIES = 8
+
+
+def variant_options(command: Command) -> Command:
+    """--n --m --k --data --threads, handed on as ``rules``, ``folder`` and ``threads``."""
+
+    @click.option("--n", default=4, show_default=True, help="Board side, 3 to 5.")
+    @click.option("--m", default=4, show_default=True, help="Pieces each player may have.")
+    @click.option("--k", type=int, help="Pieces in a row that win.  [default: n]")
+    @click.option(
+        "--data",
+        default="data",
+        show_default=True,
+        type=click.Path(file_okay=False, path_type=Path),
+        help="Folder of the solved files.",
+    )
+    @click.option("--threads", type=int, help="Threads to use.  [default: all cores]")
+    @functools.wraps(command)
+    def with_rules(
+        n: int, m: int, k: int | None, data: Path, threads: int | None, **options: Any
+    ) -> None:
+        rules = Rules(n, m, n if k is None else k)
+        command(rules=rules, folder=data, threads=check_threads(threads), **options)
+
+    return with_rules
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for scripts.")
+
+
+def show(as_json: bool, told: dict[str, Any], words: str) -> None:
+    click.echo(json.dumps(told, indent=1) if as_json else words)
+
+
+def progress_for(as_json: bool) -> Progress:
+    return Silent() if as_json else for_terminal()
+
+
+@click.command("solve")
+@click.option(
+    "--player",
+    type=click.Choice(["x", "y", "both"]),
+    default="both",
+    show_default=True,
+    help="Whose wins to write as records.",
+)
+@click.option("--table-only", is_flag=True, help="Write the dense table (a byte a node) only.")
+@click.option("--stats-only", is_flag=True, help="Write nothing, show the counts.")
+@click.option("--estimate", "only_estimate", is_flag=True, help="Say what it takes, and stop.")
+@click.option(
+    "--checkpoint-minutes",
+    default=5.0,
+    show_default=True,
+    help="Save an unfinished solve this often; a later run goes on from there.",
+)
+@json_option
+@variant_options
+def solve_command(
+    rules: Rules,
+    folder: Path,
+    threads: int,
+    player: str,
+    table_only: bool,
+    stats_only: bool,
+    only_estimate: bool,
+    checkpoint_minutes: float,
+    as_json: bool,
+) -> None:
+    """Solve a variant exactly; write the dense table and the players' wins.
+
+    \b
+    Examples:
+      fadefour solve
+      fadefour solve --n 3 --m 3 --player x
+      fadefour solve --m 5 --table-only --estimate
+    """
+    if table_only and stats_only:
+        raise InputError("--table-only and --stats-only exclude each other: give one of them")
+    if checkpoint_minutes < 0:
+        raise InputError(f"--checkpoint-minutes {checkpoint_minutes}: use 0 or more")
+    players = [] if table_only or stats_only else list("xy" if player == "both" else player)
+    needs = estimate(rules, folder, players, table=not stats_only)
+    if only_estimate:
+        show(as_json, needs.to_dict(), str(needs))
+        needs.refuse_if_too_large()
+        return
+    needs.refuse_if_too_large()
+    report = progress_for(as_json)
+    if stats_only:
+        solution = solve_variant(rules, threads=threads, progress=report)
+        show(as_json, summary(rules, solution.counts), text(rules, solution.counts))
+        return
+    written = []
+    with writing_in(folder):
+        checkpoints = CheckpointFile(folder, rules, 60 * checkpoint_minutes)
+        solution = solve_variant(rules, threads=threads, progress=report, checkpoints=checkpoints)
+        write_table(folder, solution)
+        written.append(str(table_path(folder, rules)))
+        if players:
+            written += _write_wins(folder, solution, players, threads, report)
+        checkpoints.discard()
+    told = {**summary(rules, solution.counts), "written": written}
+    results = told["results"]
+    show(
+        as_json,
+        told,
+        f"solved {rules.name}: {told['nodes']:,} positions, {results['win']:,} won, "
+        f"{results['loss'] + results['finished']:,} lost, {results['draw']:,} drawn, deepest "
+        f"{told['deepest']} plies; wrote {', '.join(written)}",
+    )
+
+
+def _write_wins(
+    folder: Path, solution: Solution, players: list[str], threads: int, report: Progress
+) -> list[str]:
+    rules, table = solution.rules, solution.table
+    with Crew(threads) as crew:
+        swapped = records.swap_colours(rules, table, crew)
+        kinds = [f"{who}win" for who in players]
+        for kind in kinds:
+            records.write_wins(folder, kind, rules, table, swapped, crew, report)
+    return [str(records.data_path(folder, kind, rules)) for kind in kinds]
+
+
+@click.command("merge")
+@click.option("--complete", is_flag=True, help="List every undecided position too.")
+@json_option
+@variant_options
+def merge_command(rules: Rules, folder: Path, threads: int, complete: bool, as_json: bool) -> None:
+    """Merge the X-win and Y-win files into the game tree.
+
+    \b
+    Example:
+      fadefour merge --complete
+    """
+    del threads  # two pointers, one reader: the merge is a single stream
+    if not folder.is_dir():
+        raise InputError(f"--data '{folder}' is no folder: run 'fadefour solve --data {folder}'")
+    with writing_in(folder):
+        manifest = records.merge(folder, rules, complete=complete, progress=progress_for(as_json))
+    path = records.data_path(folder, "game_tree", rules)
+    told = {"file": str(path), "bytes": manifest.bytes, **manifest.counts}
+    show(as_json, told, f"merged {told['records']:,} records into {path}")
+
+
+@click.command("verify")
+@json_option
+@variant_options
+def verify_command(rules: Rules, folder: Path, threads: int, as_json: bool) -> None:
+    """Check every stored result against what its successors imply.
+
+    Files are checked against checksums, manifests, order and ranges, and against each other;
+    X and Y by colour symmetry; then every position, result and depth, forwards. Exit code 1 and
+    the first offending positions if anything is wrong.
+
+    \b
+    Example:
+      fadefour verify --n 3 --m 3
+    """
+    audit = verify_folder(folder, rules, threads=threads, progress=progress_for(as_json))
+    lines = [f"{name}: {checked}: ok" for name, checked in audit.files.items()]
+    nodes = audit.nodes
+    lines.append(
+        f"{nodes['checked']:,} positions checked forwards: {nodes['wins']:,} won, "
+        f"{nodes['losses']:,} lost, {nodes['finished']:,} over, {nodes['draws']:,} drawn, "
+        f"{nodes['impossible']:,} cannot occur, {nodes['wrong']:,} wrong"
+    )
+    lines += [f"WRONG: {problem}" for problem in audit.problems]
+    lines.append("verified" if audit.ok else "verification FAILED")
+    show(as_json, audit.to_dict(), "\n".join(lines))
+    if not audit.ok:
+        sys.exit(1)
+
+
+@click.command("probe", context_settings={"ignore_unknown_options": True})  # for "-/- x"
+@click.argument("position")
+@click.option(
+    "--table", "table_file", type=click.Path(path_type=Path), help="A table or .data file."
+)
+@json_option
+@variant_options
+def probe_command(
+    rules: Rules,
+    folder: Path,
+    threads: int,
+    position: str,
+    table_file: Path | None,
+    as_json: bool,
+) -> None:
+    """Result, plies and every move of POSITION, best first.
+
+    A position is X's queue, Y's queue, oldest piece first, and the side to move; - for no pieces.
+    A move's plies count from the position, the move included.
+
+    \b
+    Examples:
+      fadefour probe "a1b2c3d4/a2a3b4 y"
+      fadefour probe "-/- x" --n 3 --m 3
+    """
+    del threads  # one position
+    asked = Position.parse(position, rules)
+    if asked.is_impossible:
+        raise InputError(impossible_message(asked))
+    with open_table(table_file or folder, rules) as table:
+        told, words = _probe(table, asked)
+    show(as_json, told, words)
+
+
+def _probe(table: Table, position: Position) -> tuple[dict[str, Any], str]:
+    value, moves = table.probe(position), table.moves(position)
+    drawn = value.plies is None
+    line = table.line(position, DRAWN_LINE_PLIES if drawn else 256)
+    name = position.rules.cell_name
+    told = {
+        "position": str(position),
+        "result": value.result,
+        "plies": value.plies,
+        "moves": [
+            {"cell": name(move.cell), "result": move.result, "plies": move.plies} for move in moves
+        ],
+        "line": [name(cell) for cell in line],
+    }
+    side = position.to_move.upper()
+    words = [f"{position}: {side} to move, {outcome(value)}", "", board(position)]
+    if moves:
+        best = line_of(position, line) + ("  …" if drawn else "")
+        words += ["", f"Moves of {side}, best first:", move_table(position.rules, moves)]
+        words += ["", f"Best line: {best}"]
+    return told, "\n".join(words)
+
+
+@click.command("stats")
+@click.option("--png", type=click.Path(dir_okay=False, path_type=Path), help="Draw a histogram.")
+@json_option
+@variant_options
+def stats_command(
+    rules: Rules, folder: Path, threads: int, png: Path | None, as_json: bool
+) -> None:
+    """Count positions by slice, result and depth.
+
+    \b
+    Example:
+      fadefour stats --png depths.png
+    """
+    with DenseTable(table_path(folder, rules), rules) as table, Crew(threads) as crew:
+        table.check_all()
+        counts = count_values(rules, table.bytes, crew)
+    if png is not None:
+        histogram_png(png, rules, counts)
+    show(as_json, summary(rules, counts), text(rules, counts))
+
+
+@click.command("summary")
+@json_option
+@variant_options
+def summary_command(rules: Rules, folder: Path, threads: int, as_json: bool) -> None:
+    """Who wins, how the positions divide, and the deepest win played out.
+
+    \b
+    Example:
+      fadefour summary
+    """
+    with DenseTable(table_path(folder, rules), rules) as table:
+        told = summarise(table, threads)
+        show(as_json, told, in_words(table, told))
+
+
+@click.command("export")
+@click.option(
+    "--out", required=True, type=click.Path(path_type=Path), help="New folder for the shards."
+)
+@click.option(
+    "--format",
+    "file_format",
+    default="npz",
+    show_default=True,
+    type=click.Choice(["npz", "parquet"]),
+)
+@click.option("--shard", default=4_000_000, show_default=True, help="Positions in a shard.")
+@click.option("--validation", default=0.05, show_default=True, help="Share held out, by hash.")
+@click.option("--sample", type=int, help="That many positions at random.  [default: all]")
+@click.option("--seed", default=0, show_default=True, help="Seed of --sample.")
+@json_option
+@variant_options
+def export_command(
+    rules: Rules,
+    folder: Path,
+    threads: int,
+    out: Path,
+    file_format: str,
+    shard: int,
+    validation: float,
+    sample: int | None,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Write labelled positions for training, in shards.
+
+    \b
+    Examples:
+      fadefour export --out positions --sample 1000000
+      fadefour export --out positions --format parquet
+    """
+    del threads  # the disk is what takes the time
+    options = ExportOptions(file_format, shard, validation, sample, seed)
+    with DenseTable(table_path(folder, rules), rules) as table:
+        told = export(table, out, options, progress_for(as_json))
+    counts = told["positions"]
+    show(
+        as_json,
+        told,
+        f"exported {counts['train']:,} training and {counts['validation']:,} validation positions "
+        f"in {len(told['shards'])} shards to {out}",
+    )
+
+
+COMMANDS = [
+    solve_command,
+    merge_command,
+    verify_command,
+    probe_command,
+    stats_command,
+    summary_command,
+    export_command,
+]

@@ -1,0 +1,51 @@
+"""Positions, moves and lines for people to read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from solver.rules import Position, Rules
+from solver.table import MoveValue, Value
+
+
+def board(position: Position) -> str:
+    """The board with the age of each piece: X1 is X's oldest, the next one to leave."""
+    rules = position.rules
+    full = {"x": len(position.x) == rules.m, "y": len(position.y) == rules.m}
+    shown = {cell: f"X{age}" for age, cell in enumerate(position.x, 1)}
+    shown |= {cell: f"Y{age}" for age, cell in enumerate(position.y, 1)}
+    rows = []
+    for row in reversed(range(rules.n)):
+        cells = [shown.get(row * rules.n + column, "·") for column in range(rules.n)]
+        rows.append(f"  {row + 1} | " + " ".join(cell.ljust(2) for cell in cells).rstrip())
+    rows.append("    +" + "---" * rules.n)
+    rows.append("      " + " ".join(chr(ord("a") + column).ljust(2) for column in range(rules.n)))
+    leaving = [side.upper() + "1" for side in "xy" if full[side]]
+    note = "1 is the oldest piece"
+    if leaving:
+        note += f"; {' and '.join(leaving)} leave{'s' if len(leaving) == 1 else ''} with the " + (
+            "owner's next move"
+        )
+    return "\n".join(rows) + f"\n  ({note})"
+
+
+def outcome(value: Value | MoveValue) -> str:
+    """``win in 5 plies``, ``draw (endless)``, ``lost, the game is over``."""
+    if value.plies is None:
+        return "draw (endless)"
+    if value.plies == 0:
+        return "lost: the game is over"
+    return f"{value.result} in {value.plies} {'ply' if value.plies == 1 else 'plies'}"
+
+
+def line_of(position: Position, cells: Sequence[int]) -> str:
+    """Moves in notation with the side that makes them: ``X a1  Y b2``."""
+    sides = [position.to_move, "y" if position.to_move == "x" else "x"]
+    names = [
+        f"{sides[i % 2].upper()} {position.rules.cell_name(cell)}" for i, cell in enumerate(cells)
+    ]
+    return "  ".join(names)
+
+
+def move_table(rules: Rules, moves: Sequence[MoveValue]) -> str:
+    return "\n".join(f"  {rules.cell_name(move.cell)}   {outcome(move)}" for move in moves)

@@ -1,0 +1,236 @@
+"""Training data: every position in play with its exact labels, in shards.
+
+Columns, one row for each canonical position that is neither finished nor impossible (a full one
+is given with X to move; with Y to move it is the same position with the colours swapped):
+
+=========  =======  =====================================================================
+x, y       int8     [N, m] queues, oldest first, -1 for no piece
+to_move    int8     0 for X, 1 for Y
+result     int8     for the side to move: +1 win, 0 draw (endless), -1 loss
+plies      int16    to the end under best play, -1 for a draw
+optimal    uint32   bit c: placing on cell c is a best move (soonest win, draw, latest loss)
+keeping    uint32   bit c: placing on cell c keeps the result
+=========  =======  =====================================================================
+
+A position belongs to the validation part by a hash of its state code, so that every run, every
+machine and every symmetric image agree on the split.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solver.errors import InputError, NoRoomError
+from solver.index import Uint64Array, look_up_positions, node_count
+from solver.kernels import index_of, lib, pointer
+from solver.progress import Progress, Silent
+from solver.retrograde import FINISHED, IMPOSSIBLE
+from solver.rules import Rules
+from solver.table import PLIES_OF_BYTE, RESULT_OF_BYTE, DenseTable
+
+Columns = dict[str, NDArray[Any]]
+
+NODES_AT_A_TIME = 1 << 20
+
+
+def split_hash(codes: Uint64Array) -> Uint64Array:
+    """A well-mixed 64-bit hash of state codes (the finaliser of splitmix64)."""
+    mixed = codes + np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    return mixed ^ (mixed >> np.uint64(31))
+
+
+def is_validation(codes: Uint64Array, share: float) -> NDArray[np.bool_]:
+    """Which state codes belong to the validation part, of about this share."""
+    return split_hash(codes) < np.uint64(min(int(share * 2.0**64), 2**64 - 1))
+
+
+def look_up_codes(nodes: Uint64Array, rules: Rules) -> Uint64Array:
+    """The state codes of nodes, uint64 [N]."""
+    codes = np.empty(len(nodes), np.uint64)
+    lib.ff_look_up_codes(
+        index_of(rules),
+        pointer(nodes, np.uint64, len(nodes)),
+        len(nodes),
+        pointer(codes, np.uint64, len(nodes)),
+    )
+    return codes
+
+
+def labelled(table: DenseTable, nodes: Uint64Array) -> Columns:
+    """The columns above for these nodes, which must be in play."""
+    values, rules, count = table.bytes[nodes], table.rules, len(nodes)
+    optimal, keeping = np.empty(count, np.uint32), np.empty(count, np.uint32)
+    lib.ff_label_moves(
+        index_of(rules),
+        pointer(table.bytes, np.uint8, node_count(rules)),
+        pointer(nodes, np.uint64, count),
+        count,
+        pointer(optimal, np.uint32, count),
+        pointer(keeping, np.uint32, count),
+    )
+    x, y, to_move = look_up_positions(nodes, rules)
+    return {
+        "x": x,
+        "y": y,
+        "to_move": to_move,
+        "result": RESULT_OF_BYTE[values],
+        "plies": PLIES_OF_BYTE[values],
+        "optimal": optimal,
+        "keeping": keeping,
+    }
+
+
+@dataclass(frozen=True)
+class ExportOptions:
+    """What to export and how; ``sample`` None takes every position in play."""
+
+    format: str = "npz"
+    shard: int = 4_000_000
+    validation: float = 0.05
+    sample: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.format not in ("npz", "parquet"):
+            raise InputError(f"format {self.format!r}: use npz or parquet")
+        if self.shard < 1:
+            raise InputError(f"shard={self.shard}: use at least 1 position in a shard")
+        if not 0 <= self.validation < 1:
+            raise InputError(f"validation={self.validation}: use a share from 0 up to 1")
+        if self.sample is not None and self.sample < 1:
+            raise InputError(f"sample={self.sample}: use at least 1 position")
+
+
+def _chosen_nodes(table: DenseTable, options: ExportOptions) -> Iterator[Uint64Array]:
+    """The nodes to export, in rising order, some at a time."""
+    total = node_count(table.rules)
+    chosen: Uint64Array | None = None
+    if options.sample is not None:
+        # Drawn with the ones not in play in mind, then cut to size, so that the sample is uniform.
+        random = np.random.default_rng(options.seed)
+        order = random.permutation(total)[: min(total, 2 * options.sample + 1000)]
+        values = table.bytes[order]
+        in_play = order[(values != FINISHED) & (values != IMPOSSIBLE)]
+        chosen = np.sort(in_play[: options.sample]).astype(np.uint64)
+    for first in range(0, total, NODES_AT_A_TIME):
+        end = min(first + NODES_AT_A_TIME, total)
+        if chosen is None:
+            values = table.bytes[first:end]
+            in_play = np.flatnonzero((values != FINISHED) & (values != IMPOSSIBLE))
+            yield (in_play + first).astype(np.uint64)
+        else:
+            low, high = np.searchsorted(chosen, [first, end])
+            yield chosen[low:high]
+
+
+class _Shards:
+    """Collects rows of one part and writes them out shard by shard."""
+
+    def __init__(self, folder: Path, part: str, options: ExportOptions) -> None:
+        self._folder, self._part, self._options = folder, part, options
+        self._rows: list[Columns] = []
+        self._waiting = 0
+        self.files: list[dict[str, Any]] = []
+
+    def add(self, rows: Columns) -> None:
+        self._rows.append(rows)
+        self._waiting += len(rows["to_move"])
+        while self._waiting >= self._options.shard:
+            self.flush()
+
+    def flush(self) -> None:
+        """Writes one shard of what is waiting, if anything is."""
+        if not self._waiting:
+            return
+        joined = {
+            name: np.concatenate([rows[name] for rows in self._rows]) for name in self._rows[0]
+        }
+        size = min(self._waiting, self._options.shard)
+        name = f"{self._part}-{len(self.files):05d}.{self._options.format}"
+        _write_shard(self._folder / name, {key: column[:size] for key, column in joined.items()})
+        self.files.append({"file": name, "part": self._part, "positions": size})
+        self._rows = [{key: column[size:] for key, column in joined.items()}]
+        self._waiting -= size
+
+
+def _write_shard(path: Path, columns: Columns) -> None:
+    if path.suffix == ".npz":
+        np.savez(path, **columns)  # type: ignore[arg-type] # stubs mistake columns for a flag
+        return
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    arrays = {
+        name: pa.FixedSizeListArray.from_arrays(pa.array(column.ravel()), column.shape[1])
+        if column.ndim == 2
+        else pa.array(column)
+        for name, column in columns.items()
+    }
+    pq.write_table(pa.table(arrays), path, compression="zstd")
+
+
+def _check_parquet() -> None:
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        raise InputError(
+            "--format parquet needs pyarrow: run 'pip install -c constraints.txt pyarrow', "
+            "or use --format npz"
+        ) from None
+
+
+def export(
+    table: DenseTable, out: Path, options: ExportOptions, progress: Progress | None = None
+) -> dict[str, Any]:
+    """Writes the shards and ``export.json`` into a new folder, which appears when all is done."""
+    report = progress or Silent()
+    if options.format == "parquet":
+        _check_parquet()
+    if out.exists():
+        raise InputError(f"'{out}' exists already: remove it or choose another --out")
+    table.check_all()
+    partial = out.with_name(out.name + ".partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    try:
+        partial.mkdir(parents=True)
+        parts = {name: _Shards(partial, name, options) for name in ("train", "validation")}
+        report.begin(out.name, node_count(table.rules), "node")
+        for number, nodes in enumerate(_chosen_nodes(table, options)):
+            rows = labelled(table, nodes)
+            held = is_validation(look_up_codes(nodes, table.rules), options.validation)
+            for part, mask in (("train", ~held), ("validation", held)):
+                parts[part].add({name: column[mask] for name, column in rows.items()})
+            report.reach((number + 1) * NODES_AT_A_TIME)
+        for shards in parts.values():
+            shards.flush()
+        told: dict[str, Any] = {
+            "rules": {**asdict(table.rules), "tag": table.rules.tag},
+            "options": asdict(options),
+            "table_sha256": table.manifest.sha256,
+            "positions": {
+                part: sum(file["positions"] for file in shards.files)
+                for part, shards in parts.items()
+            },
+            "shards": [file for shards in parts.values() for file in shards.files],
+        }
+        (partial / "export.json").write_text(json.dumps(told, indent=1) + "\n")
+        os.replace(partial, out)
+    except OSError as error:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise NoRoomError(f"cannot write '{out}': {error.strerror}; nothing was kept") from error
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+    report.end(f"{sum(told['positions'].values()):>14,} positions")
+    return told

@@ -1,0 +1,221 @@
+"""Positions up to symmetry: canonical form, the transform that gives it, and node numbers.
+
+A node is a position seen by the side to move, up to the eight symmetries of the board
+(``csrc/index.h`` has the mathematics). Slice s holds the nodes with s pieces; nodes are numbered
+slice by slice. Transform t carries the piece on cell c to ``Symmetry(n).image[t, c]``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solver.errors import InputError
+from solver.kernels import ffi, index_of, lib, pointer
+from solver.rules import Position, Rules
+
+Int8Array = NDArray[np.int8]
+Uint64Array = NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class Symmetry:
+    """The eight symmetries of an n x n board as tables.
+
+    ``image`` uint8 [8, n*n]; ``inverse`` uint8 [8]; ``compose`` uint8 [8, 8], where
+    ``compose[s, t]`` is t first, then s.
+    """
+
+    image: NDArray[np.uint8]
+    inverse: NDArray[np.uint8]
+    compose: NDArray[np.uint8]
+
+    def apply(self, transform: int, position: Position) -> Position:
+        image = self.image[transform]
+        return Position(
+            tuple(int(image[cell]) for cell in position.x),
+            tuple(int(image[cell]) for cell in position.y),
+            position.to_move,
+            position.rules,
+        )
+
+
+@cache
+def symmetry_of(rules: Rules) -> Symmetry:
+    tables = index_of(rules).symmetry
+    image = np.array([[tables.image[t][c] for c in range(rules.cells)] for t in range(8)], np.uint8)
+    inverse = np.array([tables.inverse[t] for t in range(8)], np.uint8)
+    compose = np.array([[tables.compose[s][t] for t in range(8)] for s in range(8)], np.uint8)
+    for table in (image, inverse, compose):
+        table.flags.writeable = False
+    return Symmetry(image, inverse, compose)
+
+
+def slice_sizes(rules: Rules) -> list[int]:
+    """How many nodes each slice has, s = 0 .. 2m."""
+    index = index_of(rules)
+    return [int(index.sequences[s]) for s in range(2 * rules.m + 1)]
+
+
+def slice_bases(rules: Rules) -> list[int]:
+    """The first node of each slice, and behind them the number of all nodes."""
+    index = index_of(rules)
+    return [int(index.slice_base[s]) for s in range(2 * rules.m + 2)]
+
+
+def node_count(rules: Rules) -> int:
+    return slice_bases(rules)[-1]
+
+
+def position_arrays(
+    positions: Sequence[Position], rules: Rules
+) -> tuple[Int8Array, Int8Array, Int8Array]:
+    """Positions as arrays: x and y int8 [N, m], -1 for no piece; to_move int8 [N], 0 = X."""
+    x = np.full((len(positions), rules.m), -1, np.int8)
+    y = np.full((len(positions), rules.m), -1, np.int8)
+    to_move = np.zeros(len(positions), np.int8)
+    for i, position in enumerate(positions):
+        x[i, : len(position.x)] = position.x
+        y[i, : len(position.y)] = position.y
+        to_move[i] = position.to_move == "y"
+    return x, y, to_move
+
+
+def position_at(x: Int8Array, y: Int8Array, to_move: Int8Array, row: int, rules: Rules) -> Position:
+    """The position in one row of such arrays."""
+    queues = [tuple(int(cell) for cell in queue[row] if cell >= 0) for queue in (x, y)]
+    return Position(queues[0], queues[1], "y" if to_move[row] else "x", rules)
+
+
+def check_arrays(x: Int8Array, y: Int8Array, to_move: Int8Array, rules: Rules) -> int:
+    """The number of positions, once dtype and shape are right."""
+    count = len(to_move)
+    for name, array, shape in (
+        ("x", x, (count, rules.m)),
+        ("y", y, (count, rules.m)),
+        ("to_move", to_move, (count,)),
+    ):
+        if array.dtype != np.int8 or array.shape != shape:
+            raise InputError(
+                f"{name} is {array.dtype} {list(array.shape)}: expected int8 {list(shape)}"
+            )
+    return count
+
+
+def find_nodes(
+    x: Int8Array, y: Int8Array, to_move: Int8Array, rules: Rules
+) -> tuple[Uint64Array, NDArray[np.uint8]]:
+    """Nodes (uint64 [N]) and the transforms that make the positions canonical (uint8 [N]).
+
+    Raises InputError for a position that the rules do not have or that cannot occur.
+    """
+    count = check_arrays(x, y, to_move, rules)
+    nodes, transforms = np.empty(count, np.uint64), np.empty(count, np.uint8)
+    x, y, to_move = map(np.ascontiguousarray, (x, y, to_move))
+    found = lib.ff_find_nodes(
+        index_of(rules),
+        pointer(x, np.int8, count * rules.m),
+        pointer(y, np.int8, count * rules.m),
+        pointer(to_move, np.int8, count),
+        count,
+        pointer(nodes, np.uint64, count),
+        pointer(transforms, np.uint8, count),
+    )
+    if found < count:
+        raise InputError(_what_is_wrong(x, y, to_move, found, rules))
+    return nodes, transforms
+
+
+def _what_is_wrong(x: Int8Array, y: Int8Array, to_move: Int8Array, row: int, rules: Rules) -> str:
+    where = f"row {row} (x {x[row].tolist()}, y {y[row].tolist()}, to_move {to_move[row]})"
+    if to_move[row] not in (0, 1):
+        return f"{where}: to_move is 0 for X or 1 for Y"
+    for queue in (x[row], y[row]):
+        pieces = int((queue >= 0).sum())
+        if (queue[:pieces] < 0).any() or (queue[pieces:] != -1).any():
+            return f"{where}: a queue lists its cells oldest first, then -1 for no piece"
+    try:
+        position = position_at(x, y, to_move, row, rules)
+    except InputError as error:
+        return f"{where}: {error}"
+    return f"{where}: {impossible_message(position)}"
+
+
+def impossible_message(position: Position) -> str:
+    return (
+        f"'{position}' cannot occur: {position.to_move.upper()} is to move "
+        "but has a line already, so the game was over before"
+    )
+
+
+def find_node(position: Position) -> tuple[int, int]:
+    """The node of one position, and the transform that makes the position canonical."""
+    rules = position.rules
+    m = rules.m
+    x = ffi.new("int8_t[]", [*position.x, *[-1] * (m - len(position.x))])
+    y = ffi.new("int8_t[]", [*position.y, *[-1] * (m - len(position.y))])
+    side = ffi.new("int8_t *", position.to_move == "y")
+    node, transform = ffi.new("uint64_t *"), ffi.new("uint8_t *")
+    if lib.ff_find_nodes(index_of(rules), x, y, side, 1, node, transform) != 1:
+        raise InputError(impossible_message(position))
+    return int(node[0]), int(transform[0])
+
+
+def look_up_positions(nodes: Uint64Array, rules: Rules) -> tuple[Int8Array, Int8Array, Int8Array]:
+    """The canonical positions of nodes; a full one is given with X to move."""
+    count = len(nodes)
+    if count and int(nodes.max()) >= node_count(rules):
+        raise InputError(f"node {nodes.max()}: {rules} has nodes 0 to {node_count(rules) - 1}")
+    x, y = np.empty((count, rules.m), np.int8), np.empty((count, rules.m), np.int8)
+    to_move = np.empty(count, np.int8)
+    lib.ff_look_up_positions(
+        index_of(rules),
+        pointer(np.ascontiguousarray(nodes), np.uint64, count),
+        count,
+        pointer(x, np.int8, count),
+        pointer(y, np.int8, count),
+        pointer(to_move, np.int8, count),
+    )
+    return x, y, to_move
+
+
+def list_positions(first: int, count: int, rules: Rules) -> tuple[Int8Array, Int8Array, Int8Array]:
+    """The canonical positions of consecutive nodes; faster than looking them up one by one."""
+    if first < 0 or count < 0 or first + count > node_count(rules):
+        raise InputError(f"nodes {first} to {first + count}: there are {node_count(rules)}")
+    x, y = np.empty((count, rules.m), np.int8), np.empty((count, rules.m), np.int8)
+    to_move = np.empty(count, np.int8)
+    lib.ff_list_positions(
+        index_of(rules),
+        first,
+        count,
+        pointer(x, np.int8, count),
+        pointer(y, np.int8, count),
+        pointer(to_move, np.int8, count),
+    )
+    return x, y, to_move
+
+
+def list_codes(first: int, count: int, rules: Rules) -> Uint64Array:
+    """The state codes of consecutive nodes, uint64 [count], in rising order."""
+    codes = np.empty(count, np.uint64)
+    lib.ff_list_codes(index_of(rules), first, count, pointer(codes, np.uint64, count))
+    return codes
+
+
+def position_of(node: int, rules: Rules) -> Position:
+    x, y, to_move = look_up_positions(np.array([node], np.uint64), rules)
+    return position_at(x, y, to_move, 0, rules)
+
+
+def canonicalise(position: Position) -> tuple[Position, int]:
+    """The canonical position, and the transform t with ``t . position = canonical``.
+
+    Colours stay as they are: a full position with Y to move becomes canonical as seen by Y.
+    """
+    _, transform = find_node(position)
+    return symmetry_of(position.rules).apply(transform, position), transform

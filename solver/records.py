@@ -1,0 +1,355 @@
+"""The interchange files: sorted 14-byte records, written, read, checked and merged as streams.
+
+``u64 count``, then records ``u64 state_code | i8 dp0 | i8 dp1 | u16 depth0 | u16 depth1``, little
+endian, packed, sorted by state code, no duplicates (``csrc/records.h`` draws the record). Kinds:
+
+==========  ==============================================================================
+xwin        the positions that X wins, with X to move (dp0 = +1) or Y to move (dp1 = +1)
+ywin        the same for Y, -1
+game_tree   both, merged; complete if every undecided position is listed too
+==========  ==============================================================================
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solver.errors import CorruptTableError
+from solver.index import node_count, slice_sizes
+from solver.kernels import Crew, ffi, index_of, lib, pointer
+from solver.progress import Progress, Silent
+from solver.retrograde import zeroed
+from solver.rules import Rules
+from solver.storage import Manifest, NewFile, checked_blocks, open_manifest
+
+Bytes = NDArray[np.uint8]
+
+RECORD_BYTES, HEADER_BYTES = 14, 8
+NO_CODE = 2**64 - 1
+NODES_AT_A_TIME = 1 << 18
+WANTED: dict[str, int] = {
+    "xwin": lib.FF_X_WINS,
+    "ywin": lib.FF_Y_WINS,
+    "game_tree": lib.FF_X_WINS | lib.FF_Y_WINS,
+}
+
+
+def data_path(folder: Path, kind: str, rules: Rules) -> Path:
+    return folder / f"{kind}_{rules.name}.data"
+
+
+def remedy_for(kind: str, rules: Rules) -> str:
+    options = f"--n {rules.n} --m {rules.m} --k {rules.k}"
+    command = {"xwin": "solve --player x", "ywin": "solve --player y", "game_tree": "merge"}[kind]
+    return f"run 'fadefour {command} {options}'"
+
+
+# ---- table to records ---------------------------------------------------------------------------
+
+
+def swap_colours(rules: Rules, table: Bytes, crew: Crew) -> Bytes:
+    """The full slice seen by the other side: uint8, one byte for each full position (x; y)."""
+    size = slice_sizes(rules)[2 * rules.m]
+    swapped = zeroed(np.uint8, size)
+    values, out = pointer(table, np.uint8, node_count(rules)), pointer(swapped, np.uint8, size)
+    crew.share(
+        size,
+        lambda work: lib.ff_swap_colours(index_of(rules), values, out, work),
+        step=NODES_AT_A_TIME,
+    )
+    return swapped
+
+
+def _ranges(end: int, step: int) -> Iterator[tuple[int, int]]:
+    for first in range(0, end, step):
+        yield first, min(first + step, end)
+
+
+def write_wins(
+    folder: Path,
+    kind: str,
+    rules: Rules,
+    table: Bytes,
+    swapped: Bytes,
+    crew: Crew,
+    progress: Progress | None = None,
+) -> Manifest:
+    """Writes ``xwin`` or ``ywin`` from a solved table and its colour swap."""
+    report, path = progress or Silent(), data_path(folder, kind, rules)
+    nodes = node_count(rules)
+    source = (
+        index_of(rules),
+        pointer(table, np.uint8, nodes),
+        pointer(swapped, np.uint8, slice_sizes(rules)[2 * rules.m]),
+        WANTED[kind],
+    )
+
+    def records_of(span: tuple[int, int]) -> tuple[Bytes, NDArray[np.uint64]]:
+        room = (span[1] - span[0]) * RECORD_BYTES
+        out, counts = np.empty(room, np.uint8), np.zeros(512, np.uint64)
+        written = lib.ff_write_records(
+            *source, *span, pointer(out, np.uint8, room), pointer(counts, np.uint64, 512)
+        )
+        return out[: int(written) * RECORD_BYTES], counts
+
+    spans = list(_ranges(nodes, NODES_AT_A_TIME))
+    count = sum(crew.map(lambda span: int(lib.ff_count_records(*source, *span)), spans))
+    counts = np.zeros(512, np.uint64)
+    report.begin(path.name, nodes, "node")
+    with NewFile(path, kind, rules, HEADER_BYTES + count * RECORD_BYTES) as new:
+        new.write(struct.pack("<Q", count))
+        for span, (records, some) in zip(spans, crew.map(records_of, spans), strict=True):
+            new.write(records)
+            counts += some
+            report.reach(span[1])
+        manifest = new.commit({"records": count, **_counts_by_depth(counts)})
+    report.end(f"{count:>14,} records")
+    return manifest
+
+
+def _counts_by_depth(counts: NDArray[np.uint64]) -> dict[str, Any]:
+    """Counts [2 * 256] by side to move and table byte, as the manifest shows them."""
+    shown: dict[str, Any] = {}
+    for side, name in enumerate(("x_to_move", "y_to_move")):
+        for value in np.flatnonzero(counts[side * 256 : side * 256 + 256]):
+            winner = "x_wins" if (value % 2 == 0) == (side == 0) else "y_wins"
+            depths = shown.setdefault(name, {}).setdefault(winner, {})
+            depths[str(value - 1)] = int(counts[side * 256 + value])
+    return shown
+
+
+# ---- reading ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class RecordFile:
+    """A ``.data`` file whose manifest, size and count agree."""
+
+    path: Path
+    kind: str
+    manifest: Manifest
+    count: int
+    remedy: str
+
+    @property
+    def rules(self) -> Rules:
+        return self.manifest.rules
+
+    @property
+    def is_complete(self) -> bool:
+        return self.manifest.counts.get("complete", False) is True
+
+    @property
+    def wanted(self) -> int:
+        return WANTED[self.kind] | (int(lib.FF_EVERYTHING) if self.is_complete else 0)
+
+    def chunks(self) -> Iterator[Bytes]:
+        """Whole records, uint8 [14 * some], in order, every block checked against its checksum."""
+        left = b""
+        skip = HEADER_BYTES
+        for block in checked_blocks(self.path, self.manifest, self.remedy):
+            data = left + block[skip:] if left else block[skip:]
+            skip = 0
+            whole = len(data) - len(data) % RECORD_BYTES
+            left = data[whole:]
+            if whole:
+                yield np.frombuffer(data, np.uint8, whole)
+
+    def bad_record(self, number: int) -> CorruptTableError:
+        return CorruptTableError(
+            f"'{self.path}': record {number} is out of order, a duplicate, or no {self.kind} "
+            f"record: {self.remedy}"
+        )
+
+
+def open_records(
+    path: Path, kind: str, rules: Rules | None = None, remedy: str | None = None
+) -> RecordFile:
+    advice = remedy or remedy_for(kind, rules or Rules())
+    manifest = open_manifest(path, kind, advice, rules)
+    with open(path, "rb") as source:
+        header = source.read(HEADER_BYTES)
+    count = struct.unpack("<Q", header)[0] if len(header) == HEADER_BYTES else -1
+    if HEADER_BYTES + count * RECORD_BYTES != manifest.bytes:
+        raise CorruptTableError(
+            f"'{path}' says it has {count} records, but its {manifest.bytes} bytes do not: {advice}"
+        )
+    if manifest.counts.get("records") != count:
+        raise CorruptTableError(f"'{path}': count and manifest disagree: {advice}")
+    return RecordFile(path, kind, manifest, count, advice)
+
+
+def read_into_tables(
+    source: RecordFile, table: Bytes, swapped: Bytes, progress: Progress | None = None
+) -> NDArray[np.uint64]:
+    """Checks every record in full and enters its results: ``table`` uint8 [nodes] for the side to
+    move (X in the full slice), ``swapped`` uint8 [full nodes] for Y to move in the full slice.
+
+    Returns counts uint64 [2, 256] by side to move and table byte.
+    """
+    report, rules = progress or Silent(), source.rules
+    last, counts = ffi.new("uint64_t *", NO_CODE), np.zeros((2, 256), np.uint64)
+    done = 0
+    report.begin(source.path.name, source.count, "record")
+    for chunk in source.chunks():
+        some = len(chunk) // RECORD_BYTES
+        good = lib.ff_read_records(
+            index_of(rules),
+            pointer(chunk, np.uint8, len(chunk)),
+            some,
+            source.wanted,
+            last,
+            pointer(counts, np.uint64, 512),
+            pointer(table, np.uint8, node_count(rules)),
+            pointer(swapped, np.uint8, slice_sizes(rules)[2 * rules.m]),
+        )
+        if good < some:
+            raise source.bad_record(done + good)
+        done += some
+        report.reach(done)
+    report.end(f"{done:>14,} records checked")
+    return counts
+
+
+def mark_impossible(rules: Rules, table: Bytes, crew: Crew) -> None:
+    """Marks the positions without a value in a table that was made from records."""
+    start = pointer(table, np.uint8, node_count(rules))
+    spans = _ranges(node_count(rules), NODES_AT_A_TIME)
+    for _ in crew.map(lambda span: lib.ff_mark_impossible(index_of(rules), start, *span), spans):
+        pass
+
+
+# ---- merging ------------------------------------------------------------------------------------
+
+
+class _Input:
+    """A window on the records of one file, refilled as they are used."""
+
+    def __init__(self, source: RecordFile) -> None:
+        self._source, self._chunks = source, source.chunks()
+        self._last = ffi.new("uint64_t *", NO_CODE)
+        self._checked = 0
+        self.window: Bytes = np.empty(0, np.uint8)
+        self.ended = False
+
+    @property
+    def count(self) -> int:
+        return len(self.window) // RECORD_BYTES
+
+    def use(self, records: int) -> None:
+        self.window = self.window[records * RECORD_BYTES :]
+
+    def refill(self) -> None:
+        if self.ended or self.count:
+            return
+        chunk = next(self._chunks, None)
+        if chunk is None:
+            self.ended = True
+            return
+        some = len(chunk) // RECORD_BYTES
+        good = lib.ff_check_records(
+            pointer(chunk, np.uint8, len(chunk)), some, self._source.wanted, self._last
+        )
+        if good < some:
+            raise self._source.bad_record(self._checked + good)
+        self._checked += some
+        self.window = chunk
+
+
+def merged_chunks(left: RecordFile, right: RecordFile) -> Iterator[Bytes]:
+    """The records of two files in order, two pointers and a few buffers; constant memory."""
+    a, b = _Input(left), _Input(right)
+    used_a, used_b = ffi.new("uint64_t *"), ffi.new("uint64_t *")
+    while True:
+        a.refill()
+        b.refill()
+        room = a.count + b.count
+        if not room:
+            return
+        out = np.empty(room * RECORD_BYTES, np.uint8)
+        written = lib.ff_merge_records(
+            *(pointer(a.window, np.uint8, 0), a.count, a.ended),
+            *(pointer(b.window, np.uint8, 0), b.count, b.ended),
+            *(pointer(out, np.uint8, len(out)), room, used_a, used_b),
+        )
+        if written < 0:
+            raise CorruptTableError(
+                f"'{left.path}' and '{right.path}' both claim a result for the same position: "
+                "run 'fadefour solve' again"
+            )
+        a.use(used_a[0])
+        b.use(used_b[0])
+        if written:
+            yield out[: written * RECORD_BYTES]
+
+
+def completed_chunks(rules: Rules, decided: Iterable[Bytes]) -> Iterator[Bytes]:
+    """The records of every position, from those of the decided ones; constant memory."""
+    source, window = iter(decided), np.empty(0, np.uint8)
+    ended = False
+    for first, end in _ranges(node_count(rules), NODES_AT_A_TIME):
+        while not ended and len(window) < (end - first) * RECORD_BYTES:
+            chunk = next(source, None)
+            if chunk is None:
+                ended = True
+            else:
+                window = np.concatenate([window, chunk])
+        out = np.empty((end - first) * RECORD_BYTES, np.uint8)
+        used = lib.ff_complete_records(
+            *(index_of(rules), first, end),
+            *(pointer(window, np.uint8, 0), len(window) // RECORD_BYTES),
+            pointer(out, np.uint8, len(out)),
+        )
+        window = window[used * RECORD_BYTES :]
+        yield out
+    if len(window):
+        code = int(window[:8].view(np.uint64)[0])
+        raise CorruptTableError(f"state code {code:#018x} is no canonical position of {rules}")
+
+
+def merge(
+    folder: Path,
+    rules: Rules,
+    *,
+    complete: bool = False,
+    progress: Progress | None = None,
+) -> Manifest:
+    """Merges the X-win and Y-win files of a folder into its game tree."""
+    report = progress or Silent()
+    wins = [open_records(data_path(folder, kind, rules), kind, rules) for kind in ("xwin", "ywin")]
+    if complete:
+        count, chunks = node_count(rules), completed_chunks(rules, merged_chunks(*wins))
+    else:
+        count = sum(len(chunk) // RECORD_BYTES for chunk in merged_chunks(*wins))
+        chunks = merged_chunks(*wins)
+    path = data_path(folder, "game_tree", rules)
+    report.begin(path.name, count, "record")
+    done = 0
+    with (
+        NewFile(path, "game_tree", rules, HEADER_BYTES + count * RECORD_BYTES) as new,
+        Crew(1) as reader,  # reads and merges while this thread checksums and writes
+    ):
+        new.write(struct.pack("<Q", count))
+        for chunk in reader.ahead(chunks):
+            new.write(chunk)
+            done += len(chunk) // RECORD_BYTES
+            report.reach(done)
+        counts = {"records": count, "complete": complete, **_joined_counts(wins)}
+        manifest = new.commit(counts)
+    report.end(f"{count:>14,} records")
+    return manifest
+
+
+def _joined_counts(wins: list[RecordFile]) -> dict[str, Any]:
+    joined: dict[str, Any] = {}
+    for source in wins:
+        for side in ("x_to_move", "y_to_move"):
+            joined.setdefault(side, {}).update(source.manifest.counts.get(side, {}))
+    return joined

@@ -1,0 +1,334 @@
+"""Looking positions up: tables on disk, opened read-only and trusted only as far as checked.
+
+``open_table(path)`` opens the dense table (one byte per node) or a ``.data`` file, both by
+mapping them: opening reads the manifest and nothing else. A block of the file is checked against
+its checksum when it is first touched. Probing from several threads is safe: the maps are
+read-only, and "this block is checked" only ever turns from no to yes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import NamedTuple, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solver.errors import CorruptTableError, FadefourError, InputError, MissingTableError
+from solver.index import (
+    Int8Array,
+    Uint64Array,
+    find_node,
+    find_nodes,
+    impossible_message,
+    node_count,
+)
+from solver.kernels import index_of, lib, pointer
+from solver.records import HEADER_BYTES, RECORD_BYTES, RecordFile, data_path, open_records
+from solver.retrograde import IMPOSSIBLE, Solution
+from solver.rules import Position, Rules
+from solver.storage import Manifest, NewFile, check_block, open_manifest
+
+Default = TypeVar("Default")
+
+BYTES_AT_A_TIME = 1 << 22
+
+
+class Value(NamedTuple):
+    """What a position is worth to the side to move, or a move to the player making it."""
+
+    result: str  # "win", "draw" or "loss"
+    plies: int | None  # to the end under best play; None for a draw (endless)
+
+
+class MoveValue(NamedTuple):
+    """A legal move and its worth; plies count from the position, the move included."""
+
+    cell: int
+    result: str
+    plies: int | None
+
+
+def value_of_byte(byte: int) -> Value:
+    """What a table byte means for the side to move."""
+    if byte == 0:
+        return Value("draw", None)
+    return Value("loss" if byte % 2 else "win", byte - 1)
+
+
+def table_path(folder: Path, rules: Rules) -> Path:
+    return folder / f"solved_{rules.name}.table"
+
+
+def solve_command(rules: Rules) -> str:
+    return f"run 'fadefour solve --n {rules.n} --m {rules.m} --k {rules.k}'"
+
+
+def write_table(folder: Path, solution: Solution) -> Manifest:
+    """Writes the dense table of a solved variant."""
+    table, path = solution.table, table_path(folder, solution.rules)
+    with NewFile(path, "table", solution.rules, len(table)) as new:
+        for first in range(0, len(table), BYTES_AT_A_TIME):
+            new.write(table[first : first + BYTES_AT_A_TIME])
+        by_slice = {
+            str(pieces): {str(byte): int(row[byte]) for byte in np.flatnonzero(row)}
+            for pieces, row in enumerate(solution.counts)
+        }
+        return new.commit({"nodes": len(table), "bytes_by_slice": by_slice})
+
+
+class Table(ABC):
+    """Exact results. Use as a context manager, or call ``close``."""
+
+    rules: Rules
+    path: Path
+
+    @abstractmethod
+    def _bytes(self, x: Int8Array, y: Int8Array, to_move: Int8Array) -> NDArray[np.uint8]:
+        """Table bytes for positions that have been checked."""
+
+    @abstractmethod
+    def _byte(self, position: Position) -> int: ...
+
+    @abstractmethod
+    def close(self) -> None: ...
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def probe(self, position: Position) -> Value:
+        """The value for the side to move. Raises InputError for a position without one."""
+        self._check_rules(position)
+        return value_of_byte(self._checked(self._byte(position), str(position)))
+
+    def get(self, position: Position, default: Default) -> Value | Default:
+        """``probe``, or the default where that would raise."""
+        try:
+            return self.probe(position)
+        except FadefourError:
+            return default
+
+    def moves(self, position: Position) -> list[MoveValue]:
+        """Every legal move with its worth, best first: soonest win, draw, latest loss."""
+        self._check_rules(position)
+        if position.is_impossible:
+            raise InputError(impossible_message(position))
+        found = []
+        for cell in position.legal_moves():
+            result, plies = self.probe(position.play(cell))
+            mine = {"win": "loss", "draw": "draw", "loss": "win"}[result]
+            found.append(MoveValue(cell, mine, None if plies is None else plies + 1))
+        return sorted(found, key=_best_first)
+
+    def best_moves(self, position: Position) -> list[int]:
+        """All moves as good as the best one, in rising order of cell; none once it is over."""
+        moves = self.moves(position)
+        return [move.cell for move in moves if _worth(move) == _worth(moves[0])]
+
+    def line(self, position: Position, longest: int = 64) -> list[int]:
+        """Best play of both sides from here: to the end, or ``longest`` plies of a draw."""
+        cells: list[int] = []
+        while len(cells) < longest and position.legal_moves():
+            cells.append(self.best_moves(position)[0])
+            position = position.play(cells[-1])
+        return cells
+
+    def probe_many(
+        self, x: Int8Array, y: Int8Array, to_move: Int8Array
+    ) -> tuple[Int8Array, NDArray[np.int16]]:
+        """Values of many positions: x, y int8 [N, m] (-1 for no piece), to_move int8 [N] (0 = X).
+
+        Returns results int8 [N] for the side to move (+1, 0, -1) and plies int16 [N] (-1 for a
+        draw). Raises InputError if one of them is no position or cannot occur.
+        """
+        found = self._bytes(x, y, to_move)
+        if len(found) and int(found.max()) == IMPOSSIBLE:
+            raise CorruptTableError(f"'{self.path}' has no value for a position that has one")
+        return RESULT_OF_BYTE[found], PLIES_OF_BYTE[found]
+
+    def _check_rules(self, position: Position) -> None:
+        if position.rules != self.rules:
+            raise InputError(
+                f"'{position}' is a position of {position.rules}, the table is for {self.rules}"
+            )
+
+    def _checked(self, byte: int, what: str) -> int:
+        if byte == IMPOSSIBLE:
+            raise CorruptTableError(
+                f"'{self.path}' has no value for '{what}': {solve_command(self.rules)} again"
+            )
+        return byte
+
+
+RESULT_OF_BYTE = np.array([0, *(-1 if byte % 2 else 1 for byte in range(1, 255)), 0], np.int8)
+PLIES_OF_BYTE = np.arange(-1, 255, dtype=np.int16)
+
+
+def _worth(move: MoveValue) -> tuple[int, int]:
+    rank = {"win": 0, "draw": 1, "loss": 2}[move.result]
+    plies = move.plies or 0
+    return rank, -plies if move.result == "loss" else plies
+
+
+def _best_first(move: MoveValue) -> tuple[int, int, int]:
+    return (*_worth(move), move.cell)
+
+
+class _CheckedMap:
+    """A read-only map of a file, of which blocks are checked when first touched."""
+
+    def __init__(self, path: Path, manifest: Manifest, remedy: str) -> None:
+        self._path, self._manifest, self._remedy = path, manifest, remedy
+        with open(path, "rb") as source:
+            self._map = mmap.mmap(source.fileno(), 0, access=mmap.ACCESS_READ)
+        self.bytes: NDArray[np.uint8] = np.frombuffer(self._map, np.uint8)
+        self._is_checked = np.zeros(len(manifest.crc32), np.bool_)
+        self._all_checked = False
+        self._shift = manifest.block_bytes.bit_length() - 1
+
+    def check(self, offset: int) -> None:
+        """Checks the block around one byte."""
+        if not self._is_checked[offset >> self._shift]:
+            self._check_block(offset >> self._shift)
+
+    def check_many(self, offsets: Uint64Array) -> None:
+        """Checks the blocks around many bytes."""
+        if self._all_checked:
+            return
+        touched = np.zeros(len(self._is_checked), np.bool_)
+        touched[offsets >> np.uint64(self._shift)] = True
+        for block in np.flatnonzero(touched & ~self._is_checked):
+            self._check_block(int(block))
+        self._all_checked = bool(self._is_checked.all())
+
+    def _check_block(self, block: int) -> None:
+        first = block * self._manifest.block_bytes
+        data = self.bytes[first : first + self._manifest.block_bytes]
+        check_block(self._path, self._manifest, block, data, self._remedy)
+        self._is_checked[block] = True
+
+    def close(self) -> None:
+        self.bytes = np.empty(0, np.uint8)
+        # A caller's array may still look at the map, which is then freed with that array.
+        with contextlib.suppress(BufferError):
+            self._map.close()
+
+
+class DenseTable(Table):
+    """One byte per node, found by rank: the native store."""
+
+    def __init__(self, path: Path, rules: Rules | None = None) -> None:
+        remedy = solve_command(rules or Rules())
+        self.path = path
+        self.manifest = open_manifest(path, "table", remedy, rules)
+        self.rules = self.manifest.rules
+        if self.manifest.bytes != node_count(self.rules):
+            raise CorruptTableError(
+                f"'{path}' has {self.manifest.bytes} bytes, {self.rules} has "
+                f"{node_count(self.rules)} nodes: {solve_command(self.rules)} again"
+            )
+        self._map = _CheckedMap(path, self.manifest, f"{solve_command(self.rules)} again")
+
+    @property
+    def bytes(self) -> NDArray[np.uint8]:
+        """The whole table, uint8 [nodes], read-only, unchecked."""
+        return self._map.bytes
+
+    def check_all(self) -> None:
+        """Checks every block now, rather than when it is first touched."""
+        for block in range(len(self.manifest.crc32)):
+            self._map.check(block * self.manifest.block_bytes)
+
+    def close(self) -> None:
+        self._map.close()
+
+    def _byte(self, position: Position) -> int:
+        node, _ = find_node(position)
+        self._map.check(node)
+        return int(self._map.bytes[node])
+
+    def _bytes(self, x: Int8Array, y: Int8Array, to_move: Int8Array) -> NDArray[np.uint8]:
+        nodes, _ = find_nodes(x, y, to_move, self.rules)
+        self._map.check_many(nodes)
+        return self._map.bytes[nodes]
+
+
+class RecordTable(Table):
+    """A sorted ``.data`` file, searched: what it does not list, or lists as 0, is a draw."""
+
+    def __init__(self, source: RecordFile) -> None:
+        self.path, self.rules, self._source = source.path, source.rules, source
+        self._map = _CheckedMap(source.path, source.manifest, source.remedy)
+
+    def close(self) -> None:
+        self._map.close()
+
+    def _byte(self, position: Position) -> int:
+        x, y = np.full((1, self.rules.m), -1, np.int8), np.full((1, self.rules.m), -1, np.int8)
+        x[0, : len(position.x)], y[0, : len(position.y)] = position.x, position.y
+        if position.is_impossible:
+            raise InputError(impossible_message(position))
+        return int(self._bytes(x, y, np.array([position.to_move == "y"], np.int8))[0])
+
+    def _bytes(self, x: Int8Array, y: Int8Array, to_move: Int8Array) -> NDArray[np.uint8]:
+        find_nodes(x, y, to_move, self.rules)  # refuses what is no position
+        codes = self._codes(x, y, to_move)
+        places = np.empty(len(codes), np.int64)
+        lib.ff_find_records(
+            pointer(self._map.bytes[HEADER_BYTES:], np.uint8, self._source.count * RECORD_BYTES),
+            self._source.count,
+            pointer(codes, np.uint64, len(codes)),
+            len(codes),
+            pointer(places, np.int64, len(codes)),
+        )
+        return self._values_at(places, to_move)
+
+    def _codes(self, x: Int8Array, y: Int8Array, to_move: Int8Array) -> Uint64Array:
+        codes = np.empty(len(to_move), np.uint64)
+        lib.ff_record_codes(
+            index_of(self.rules),
+            *(pointer(np.ascontiguousarray(queue), np.int8, 0) for queue in (x, y)),
+            len(codes),
+            pointer(codes, np.uint64, len(codes)),
+        )
+        return codes
+
+    def _values_at(self, places: NDArray[np.int64], to_move: Int8Array) -> NDArray[np.uint8]:
+        listed = np.flatnonzero(places >= 0)
+        offsets = (HEADER_BYTES + places[listed] * RECORD_BYTES).astype(np.uint64)
+        self._map.check_many(offsets)
+        self._map.check_many(offsets + np.uint64(RECORD_BYTES - 1))
+        side = to_move[listed].astype(np.uint64)
+        results = self._map.bytes[offsets + np.uint64(8) + side].astype(np.int8)
+        low = self._map.bytes[offsets + np.uint64(10) + np.uint64(2) * side]
+        values = np.zeros(len(places), np.uint8)
+        values[listed] = np.where(results != 0, low + 1, 0)
+        return values
+
+
+def open_table(path: str | Path = "data", rules: Rules | None = None) -> Table:
+    """Opens a solved table: a ``.table`` file, a ``.data`` file, or a folder that has one.
+
+    In a folder the dense table of the variant (4, 4, 4 by default) is looked for first, then
+    the game tree.
+    """
+    path = Path(path)
+    if path.is_dir():
+        wanted = rules or Rules()
+        if table_path(path, wanted).exists():
+            return DenseTable(table_path(path, wanted), wanted)
+        if data_path(path, "game_tree", wanted).exists():
+            return RecordTable(open_records(data_path(path, "game_tree", wanted), "game_tree"))
+        raise MissingTableError(
+            f"'{path}' has no table for {wanted.name}: {solve_command(wanted)} --data {path}"
+        )
+    if path.suffix == ".data":
+        kind = next((kind for kind in ("xwin", "ywin") if path.name.startswith(kind)), "game_tree")
+        return RecordTable(open_records(path, kind, rules))
+    return DenseTable(path, rules)
