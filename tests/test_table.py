@@ -1,0 +1,142 @@
+"""Probing: single, in batches and from threads, against brute force; transforms on the way back."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from brute_force import all_positions
+from brute_force import solve as brute_force_solve
+from hypothesis import given, settings
+from test_rules import as_position, played_positions
+
+from solver import (
+    InputError,
+    MissingTableError,
+    Position,
+    Rules,
+    open_table,
+    solve,
+    symmetry_of,
+    write_table,
+)
+from solver.index import look_up_positions, node_count, position_arrays
+
+NAMES = {1: "win", 0: "draw", -1: "loss"}
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("small")
+    write_table(folder, solve(Rules(3, 3, 3)))
+    with open_table(folder, Rules(3, 3, 3)) as table:
+        yield table
+
+
+@pytest.fixture(scope="module")
+def default(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("default")
+    write_table(folder, solve(Rules()))
+    with open_table(folder) as table:
+        yield table
+
+
+def test_probe_and_probe_many_equal_brute_force(small):
+    truth = brute_force_solve(all_positions(3, 3, 3), 3, 3, 3)
+    positions = [as_position(plain, small.rules) for plain in truth]
+    results, plies = small.probe_many(*position_arrays(positions, small.rules))
+    assert results.dtype == np.int8
+    assert plies.dtype == np.int16
+    assert list(results) == [result for result, _ in truth.values()]
+    assert list(plies) == [-1 if depth is None else depth for _, depth in truth.values()]
+    for position, (result, depth) in list(zip(positions, truth.values(), strict=True))[::50]:
+        assert small.probe(position) == (NAMES[result], depth)
+
+
+def test_moves_are_best_first_and_their_best_is_the_position(small):
+    truth = brute_force_solve(all_positions(3, 3, 3), 3, 3, 3)
+    for plain, (result, depth) in list(truth.items())[::211]:
+        position = as_position(plain, small.rules)
+        moves = small.moves(position)
+        assert [move.cell for move in moves] != [] or depth == 0
+        if not moves:
+            continue
+        assert (moves[0].result, moves[0].plies) == (NAMES[result], depth)
+        order = {"win": 0, "draw": 1, "loss": 2}
+        assert [order[move.result] for move in moves] == sorted(order[m.result] for m in moves)
+        wins = [move.plies for move in moves if move.result == "win"]
+        losses = [move.plies for move in moves if move.result == "loss"]
+        assert wins == sorted(wins)
+        assert losses == sorted(losses, reverse=True)
+        for move in moves:
+            x, y, _ = plain
+            after = position.play(move.cell)
+            key = (after.x, after.y, int(after.to_move == "y"))
+            other, left = truth[key]
+            assert (move.result, move.plies) == (NAMES[-other], None if left is None else left + 1)
+
+
+@settings(max_examples=60, deadline=None)
+@given(position=played_positions())
+def test_best_moves_travel_with_the_board(default, position):
+    """A best move of any image, carried back, is a best move of the position."""
+    group = symmetry_of(position.rules)
+    best = default.best_moves(position)
+    for t in range(8):
+        image = group.apply(t, position)
+        back = group.image[group.inverse[t]]
+        assert sorted(int(back[cell]) for cell in default.best_moves(image)) == best
+
+
+@settings(max_examples=40, deadline=None)
+@given(position=played_positions())
+def test_lines_end_when_promised(default, position):
+    value = default.probe(position)
+    line = default.line(position, longest=40)
+    for cell in line:
+        position = position.play(cell)
+    assert position.is_over == (value.plies is not None)
+    assert len(line) == (40 if value.plies is None else value.plies)
+
+
+def test_start_of_4x4_is_a_draw_and_every_opening_keeps_it(default):
+    assert default.probe(Rules().start()) == ("draw", None)
+    assert len(default.best_moves(Rules().start())) == 16
+
+
+def test_probing_from_several_threads_gives_the_same(default):
+    rules = default.rules
+    nodes = np.random.default_rng(3).integers(0, node_count(rules), 200_000).astype(np.uint64)
+    nodes = nodes[default.bytes[nodes] != 255]
+    arrays = look_up_positions(nodes, rules)
+    expected = default.probe_many(*arrays)
+    with open_table(default.path) as fresh, ThreadPoolExecutor(4) as pool:
+        for found in pool.map(lambda _: fresh.probe_many(*arrays), range(8)):
+            assert np.array_equal(found[0], expected[0])
+            assert np.array_equal(found[1], expected[1])
+
+
+def test_opening_reads_no_block_of_the_table(default, monkeypatch):
+    checked = []
+    monkeypatch.setattr("solver.table.check_block", lambda *args: checked.append(args[2]))
+    with open_table(default.path) as table:
+        assert checked == []
+        table.probe(Rules().start())
+        assert checked == [0]
+
+
+def test_impossible_and_foreign_positions_are_refused(default):
+    impossible = Position.parse("a1b1c1d1/a2b2c2a4 x")
+    with pytest.raises(InputError, match="cannot occur"):
+        default.probe(impossible)
+    with pytest.raises(InputError, match="cannot occur"):
+        default.moves(impossible)
+    assert default.get(impossible, None) is None
+    with pytest.raises(InputError, match="the table is for"):
+        default.probe(Rules(3, 3, 3).start())
+
+
+def test_a_missing_table_says_what_to_run(tmp_path):
+    with pytest.raises(MissingTableError, match="run 'fadefour solve --n 4 --m 4 --k 4'"):
+        open_table(tmp_path)
+    with pytest.raises(MissingTableError, match="does not exist: run 'fadefour solve"):
+        open_table(tmp_path / "solved_4x4_m4.table")
