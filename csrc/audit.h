@@ -28,7 +28,7 @@
 enum { FF_AUDIT_SHOWN = 16 };
 
 typedef struct {
-    uint64_t checked, finished, impossible, wins, losses, draws;
+    uint64_t right[256]; /* nodes whose stored value is right, by value */
     uint64_t wrong;
     uint64_t wrong_node[16]; /* the first of them that this thread met */
     uint8_t expected[16];

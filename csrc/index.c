@@ -164,21 +164,39 @@ static void fill_counts(ff_index *index) {
     }
 }
 
-static void fill_pairs(ff_index *index) {
-    const int cells = index->rules.cells;
+/* The transform for a beginning, FF_UNRESOLVED if it leaves a symmetry; and the
+ * beginning's rank for every length, rank[0], rank[step], ... */
+static uint8_t look_at_beginning(const ff_index *index, const uint8_t *cells, int given,
+                                 uint64_t *rank, size_t step) {
+    uint8_t canonical[3], stabiliser = FF_ALL_TRANSFORMS;
+    int t = canonical_transform(index, cells, given);
+    for (int i = 0; i < given; i++) canonical[i] = index->symmetry.image[t][cells[i]];
+    for (int length = given; length <= 2 * index->rules.m; length++)
+        rank[(size_t)length * step] =
+            ff_rank_of_beginning(index, canonical, given, length, &stabiliser);
+    return stabiliser == FF_IDENTITY_ONLY ? (uint8_t)t : FF_UNRESOLVED;
+}
+
+static void fill_beginnings(ff_index *index) {
+    const size_t pair_step = sizeof index->pair_rank[0] / sizeof(uint64_t);
+    const size_t third_step = sizeof index->third_rank[0] / sizeof(uint64_t);
+    const uint8_t cells = (uint8_t)index->rules.cells;
+    uint8_t axis_pairs = 0;
     for (uint8_t first = 0; first < cells; first++) {
         for (uint8_t second = 0; second < cells; second++) {
-            int pair = first * cells + second;
-            index->pair_transform[pair] = FF_UNRESOLVED;
             if (first == second) continue;
-            uint8_t given[2] = {first, second}, stabiliser = FF_ALL_TRANSFORMS;
-            int t = canonical_transform(index, given, 2);
-            uint8_t canonical[2] = {index->symmetry.image[t][first],
-                                    index->symmetry.image[t][second]};
-            for (int length = 2; length <= 2 * index->rules.m; length++)
-                index->pair_rank[length][pair] =
-                    ff_rank_of_beginning(index, canonical, 2, length, &stabiliser);
-            if (stabiliser == FF_IDENTITY_ONLY) index->pair_transform[pair] = (uint8_t)t;
+            int pair = first * cells + second;
+            uint8_t begin[3] = {first, second, 0};
+            index->pair_transform[pair] =
+                look_at_beginning(index, begin, 2, &index->pair_rank[0][pair], pair_step);
+            if (index->pair_transform[pair] != FF_UNRESOLVED) continue;
+            uint8_t number = index->pair_on_axis[pair] = axis_pairs++;
+            for (uint8_t third = 0; third < cells; third++) {
+                if (third == first || third == second) continue;
+                begin[2] = third;
+                index->third_transform[number][third] = look_at_beginning(
+                    index, begin, 3, &index->third_rank[0][number][third], third_step);
+            }
         }
     }
 }
@@ -189,6 +207,6 @@ int ff_index_init(ff_index *index, int n, int m, int k) {
     if (status == FF_OK) status = ff_symmetry_init(&index->symmetry, n);
     if (status != FF_OK) return status;
     fill_counts(index);
-    fill_pairs(index);
+    fill_beginnings(index);
     return FF_OK;
 }

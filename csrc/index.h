@@ -29,8 +29,9 @@
  *     |orbits| = 1/|H| * sum over t in H of (fixed(t) - u)(fixed(t) - u - 1)...
  * (r factors), for the u cells used are fixed by all of H.
  *
- * Two pieces nearly always break the symmetry; a table over the first two
- * gives transform and partial rank at once, and a walk does the rest.
+ * Two pieces nearly always break the symmetry; a table over the first two (or
+ * three, if two are on one axis) gives transform and partial rank at once, and a
+ * walk does what is left.
  *
  * Node numbers.  Slices follow each other, s = 0 .. 2m; within a slice the
  * number is the rank.  A state code spells the sequence out, so that code
@@ -54,8 +55,15 @@ typedef struct {
     uint64_t weight[11][10];        /* [length][i]: continuations after i + 1 cells */
     uint64_t sequences[11];         /* canonical sequences of each length */
     uint64_t slice_base[12];        /* first node of each slice; [2m+1]: all nodes */
-    uint8_t pair_transform[625];    /* by the first two cells, or unresolved */
-    uint64_t pair_rank[11][625];    /* [length]: rank of the beginning, if resolved */
+    /* By the first two cells, where they break the symmetry: the transform, and
+     * for each length the rank of the beginning. */
+    uint8_t pair_transform[625];
+    uint64_t pair_rank[11][625];
+    /* Two cells on one axis do not: those pairs are numbered, and the third cell
+     * is looked up too. */
+    uint8_t pair_on_axis[625];
+    uint8_t third_transform[80][25];
+    uint64_t third_rank[11][80][25];
 } ff_index;
 
 int ff_index_init(ff_index *index, int n, int m, int k);
@@ -96,14 +104,23 @@ ff_place ff_place_by_walk(const ff_index *index, const uint8_t *cells, int given
 static inline ff_place ff_place_of(const ff_index *index, const uint8_t *cells, int given,
                                    int length) {
     if (given < 2) return ff_place_by_walk(index, cells, given, length);
-    int pair = cells[0] * index->rules.cells + cells[1];
+    int known = 2, pair = cells[0] * index->rules.cells + cells[1];
     int t = index->pair_transform[pair];
-    if (t == FF_UNRESOLVED) return ff_place_by_walk(index, cells, given, length);
+    ff_place place = {index->pair_rank[length][pair], (uint8_t)t, FF_IDENTITY_ONLY};
+    if (t == FF_UNRESOLVED) {
+        if (given < 3) return ff_place_by_walk(index, cells, given, length);
+        int axis_pair = index->pair_on_axis[pair];
+        t = index->third_transform[axis_pair][cells[2]];
+        if (t == FF_UNRESOLVED) return ff_place_by_walk(index, cells, given, length);
+        known = 3;
+        place.rank = index->third_rank[length][axis_pair][cells[2]];
+        place.transform = (uint8_t)t;
+    }
     const uint8_t *image = index->symmetry.image[t];
     const uint64_t *weight = index->weight[length];
-    uint32_t used = ff_bit(image[cells[0]]) | ff_bit(image[cells[1]]);
-    ff_place place = {index->pair_rank[length][pair], (uint8_t)t, FF_IDENTITY_ONLY};
-    for (int i = 2; i < given; i++) {
+    uint32_t used = 0;
+    for (int i = 0; i < known; i++) used |= ff_bit(image[cells[i]]);
+    for (int i = known; i < given; i++) {
         int cell = image[cells[i]];
         place.rank += (uint64_t)ff_digit(used, cell) * weight[i];
         used |= ff_bit(cell);

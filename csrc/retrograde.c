@@ -85,30 +85,64 @@ static inline ff_decided parents_that_win(const uint8_t *row, int columns, int d
 }
 
 static inline ff_decided parents_that_lose(const uint8_t *row, int columns, int *entry) {
-    uint32_t missing = ~ff_won_entries(row, columns) & ((1u << columns) - 1);
+    uint32_t missing = ff_entries_not_won(row, columns);
     if (missing & (missing - 1)) return NO_PARENT;
     if (missing == 0) return EVERY_PARENT;
     *entry = __builtin_ctz(missing);
     return ONE_PARENT;
 }
 
-/* Writes `value` into the undecided entries of a column, in the wanted rows.
- * Rows and column are numbered by free cell, the column's own has no entry.
- * Returns how many were written. */
-static int settle_column(ff_retrograde *solve, uint64_t group, int column, uint32_t wanted_rows,
-                         int value) {
+/* Columns that are decided but not yet written.  A column lies anywhere in the
+ * table, so its memory is asked for first and written a little later. */
+enum { WAITING = 16, CACHE_LINE = 64 };
+
+typedef struct {
+    struct {
+        uint64_t group;
+        uint32_t wanted_rows;
+        int column; /* numbered by free cell, as rows are; its own row has no entry */
+    } columns[WAITING];
+    unsigned taken; /* columns ever taken in; the last WAITING of them wait */
+    int value;
+    int64_t settled;
+} ff_waiting;
+
+/* Writes the value into the undecided entries of the column in this place. */
+static inline void settle_column(ff_retrograde *solve, ff_waiting *waiting, unsigned place) {
+    const uint64_t group = waiting->columns[place].group;
+    const int column = waiting->columns[place].column, value = waiting->value;
     uint8_t *entries = group_entries(solve, group);
     uint32_t written = 0;
-    for (uint32_t rest = wanted_rows & ~(1u << column); rest; rest &= rest - 1) {
+    for (uint32_t rest = waiting->columns[place].wanted_rows; rest; rest &= rest - 1) {
         int r = __builtin_ctz(rest);
         uint8_t *entry = entries + r * solve->columns + column - (column > r);
         if (*entry != FF_UNDECIDED) continue;
         *entry = (uint8_t)value;
         written |= 1u << r;
     }
-    if (written)
-        __atomic_fetch_or(&solve->fresh[~value & 1][group], written, __ATOMIC_RELAXED);
-    return __builtin_popcount(written);
+    if (written) __atomic_fetch_or(&solve->fresh[~value & 1][group], written, __ATOMIC_RELAXED);
+    waiting->settled += __builtin_popcount(written);
+}
+
+static inline void take_column(ff_retrograde *solve, ff_waiting *waiting, uint64_t group,
+                               int column, uint32_t rows) {
+    unsigned place = waiting->taken % WAITING;
+    if (waiting->taken >= WAITING) settle_column(solve, waiting, place);
+    const uint8_t *entries = group_entries(solve, group);
+    for (int i = 0; i < solve->rows * solve->columns; i += CACHE_LINE)
+        __builtin_prefetch(entries + i, 1);
+    __builtin_prefetch(&solve->fresh[~waiting->value & 1][group], 1);
+    waiting->columns[place].group = group;
+    waiting->columns[place].wanted_rows = rows & ~(1u << column);
+    waiting->columns[place].column = column;
+    waiting->taken++;
+}
+
+static void settle_all(ff_retrograde *solve, ff_waiting *waiting) {
+    unsigned left = waiting->taken < WAITING ? waiting->taken : WAITING;
+    for (unsigned i = waiting->taken - left; i != waiting->taken; i++)
+        settle_column(solve, waiting, i % WAITING);
+    waiting->taken = 0;
 }
 
 typedef struct {
@@ -118,14 +152,14 @@ typedef struct {
 
 /* Settles the decided parents of row r.  The row is (b0 b1 .. ; a1 a2 .. e),
  * its parents (f a1 a2 .. ; b0 b1 ..): group a1 .. b0 .., column the last b. */
-static int64_t settle_parents(ff_retrograde *solve, const ff_group *from, int r,
-                              ff_decided decided, int entry, int value) {
+static void settle_parents(ff_retrograde *solve, const ff_group *from, int r, ff_decided decided,
+                           int entry, ff_waiting *waiting) {
     const ff_index *index = solve->index;
     const int half = index->rules.m - 1;
     uint8_t sequence[FF_MAX_PIECES];
-    memcpy(sequence, from->cells + half, (size_t)half);
+    for (int i = 0; i < half; i++) sequence[i] = from->cells[half + i];
     sequence[half] = from->free[r];
-    memcpy(sequence + half + 1, from->cells, (size_t)(half - 1));
+    for (int i = 1; i < half; i++) sequence[half + i] = from->cells[i - 1];
     const ff_place group = ff_place_of(index, sequence, 2 * half, 2 * half);
 
     const uint8_t *image = index->symmetry.image[group.transform];
@@ -134,26 +168,22 @@ static int64_t settle_parents(ff_retrograde *solve, const ff_group *from, int r,
     const int column_cell = image[from->cells[half - 1]];
     const int oldest_cell = image[from->free[entry + (entry >= r)]];
     const uint32_t every_row = (1u << solve->rows) - 1;
-    int64_t settled = 0;
-    for (int t = 0; t < FF_TRANSFORMS; t++) {
-        if (!(group.stabiliser >> t & 1)) continue;
-        uint32_t one_row = 1u << ff_digit(used, index->symmetry.image[t][oldest_cell]);
+    for (unsigned mirrors = group.stabiliser; mirrors; mirrors &= mirrors - 1) {
+        const uint8_t *mirror = index->symmetry.image[__builtin_ctz(mirrors)];
+        uint32_t one_row = 1u << ff_digit(used, mirror[oldest_cell]);
         uint32_t wanted = decided == EVERY_PARENT  ? every_row
                           : decided == ALL_BUT_ONE ? every_row & ~one_row
                                                    : one_row;
-        int column = ff_digit(used, index->symmetry.image[t][column_cell]);
-        settled += settle_column(solve, group.rank, column, wanted, value);
+        take_column(solve, waiting, group.rank, ff_digit(used, mirror[column_cell]), wanted);
     }
-    return settled;
 }
 
-static int64_t propagate_group(ff_retrograde *solve, uint64_t group, uint32_t fresh_rows,
-                               ff_cursor *cursor, int depth) {
+static void propagate_group(ff_retrograde *solve, uint64_t group, uint32_t fresh_rows,
+                            ff_cursor *cursor, int depth, ff_waiting *waiting) {
     const int columns = solve->columns;
     const uint8_t *entries = group_entries(solve, group);
     ff_group from;
     from.cells = NULL;
-    int64_t settled = 0;
     for (; fresh_rows; fresh_rows &= fresh_rows - 1) {
         int r = __builtin_ctz(fresh_rows), entry = 0;
         const uint8_t *row = entries + r * columns;
@@ -165,26 +195,29 @@ static int64_t propagate_group(ff_retrograde *solve, uint64_t group, uint32_t fr
             from.cells = cursor->cells;
             ff_free_cells(solve->index, ff_cells_mask(cursor->cells, cursor->length), from.free);
         }
-        settled += settle_parents(solve, &from, r, decided, entry, depth + 2);
+        settle_parents(solve, &from, r, decided, entry, waiting);
     }
-    return settled;
 }
 
 int64_t ff_propagate(ff_retrograde *solve, int depth, ff_work *work) {
     if (depth + 2 > FF_DEEPEST) return FF_TOO_DEEP;
     ff_cursor cursor;
     ff_cursor_init(&cursor, solve->index, 2 * solve->index->rules.m - 2);
+    ff_waiting waiting;
+    waiting.taken = 0;
+    waiting.value = depth + 2;
+    waiting.settled = 0;
     uint32_t *fresh = solve->fresh[depth & 1];
-    int64_t settled = 0;
     for (uint64_t first, end; ff_take(work, &first, &end);) {
         for (uint64_t group = first; group < end; group++) {
             uint32_t rows = fresh[group];
             if (rows == 0) continue;
             fresh[group] = 0;
-            settled += propagate_group(solve, group, rows, &cursor, depth);
+            propagate_group(solve, group, rows, &cursor, depth, &waiting);
         }
     }
-    return settled;
+    settle_all(solve, &waiting);
+    return waiting.settled;
 }
 
 int64_t ff_resume(ff_retrograde *solve, int depth, ff_work *work) {

@@ -47,7 +47,7 @@ typedef struct {
     uint64_t groups;
     int rows;           /* free cells of a group */
     int columns;        /* rows - 1 */
-    uint8_t *full;      /* [groups][rows][columns], 8 readable bytes behind it */
+    uint8_t *full;      /* [groups][rows][columns], 16 readable bytes behind it */
     uint32_t *fresh[2]; /* [groups], bit r: row r gained an entry; by parity of depth */
 } ff_retrograde;
 
@@ -72,7 +72,7 @@ int64_t ff_resume(ff_retrograde *solve, int depth, ff_work *work);
 int64_t ff_fold(ff_retrograde *solve);
 
 /* Decides slice s, 0 < s < 2m, from slice s + 1.  `table` holds all slices,
- * folded, and 8 readable bytes behind them; the items of `work` are the groups
+ * folded, and 16 readable bytes behind them; the items of `work` are the groups
  * of slice s + 1, canonical sequences of s - 1 cells. */
 int64_t ff_fill_slice(const ff_index *index, uint8_t *table, int slice, ff_work *work);
 

@@ -62,11 +62,11 @@ static inline int ff_has_line(const ff_rules *rules, uint32_t pieces) {
 /* The cells on which one more piece gives a line: every cell if there is a
  * line already. */
 static inline uint32_t ff_completing(const ff_rules *rules, uint32_t pieces) {
-    uint32_t cells = 0;
+    uint32_t cells = 0; /* no branches: the compiler takes several lines at once */
     for (int i = 0; i < rules->line_count; i++) {
         uint32_t missing = rules->lines[i] & ~pieces;
-        if (missing == 0) return ~(uint32_t)0;
-        if ((missing & (missing - 1)) == 0) cells |= missing;
+        cells |= (missing & (missing - 1)) == 0 ? missing : 0;
+        cells |= missing == 0 ? ~(uint32_t)0 : 0;
     }
     return cells;
 }

@@ -27,7 +27,7 @@ from solver.records import (
     read_into_tables,
     swap_colours,
 )
-from solver.retrograde import IMPOSSIBLE, zeroed
+from solver.retrograde import FINISHED, IMPOSSIBLE, UNDECIDED, zeroed
 from solver.rules import Rules
 from solver.storage import check_whole
 from solver.table import DenseTable, solve_command, table_path, value_of_byte
@@ -87,12 +87,22 @@ def audit_table(rules: Rules, table: Bytes, crew: Crew, progress: Progress | Non
 
         report.begin(f"audit {pieces} pieces", checker.items, "beginning")
         crew.share(checker.items, check, step=1, report=report.reach)
-        for name in COUNTED:
-            audit.nodes[name] += sum(int(getattr(count, name)) for count in counts)
+        right = np.sum([ffi.unpack(count.right, 256) for count in counts], axis=0, dtype=np.int64)
+        checked = int(right.sum()) + sum(int(count.wrong) for count in counts)
+        for name, some in {
+            "checked": checked,
+            "finished": right[FINISHED],
+            "impossible": right[IMPOSSIBLE],
+            "wins": right[2:IMPOSSIBLE:2].sum(),
+            "losses": right[3:IMPOSSIBLE:2].sum(),
+            "draws": right[UNDECIDED],
+            "wrong": checked - int(right.sum()),
+        }.items():
+            audit.nodes[name] += int(some)
         for count in counts:
             shown = min(int(count.wrong), lib.FF_AUDIT_SHOWN)
             wrong += [(int(count.wrong_node[i]), int(count.expected[i])) for i in range(shown)]
-        report.end(f"{sum(int(count.checked) for count in counts):>14,} nodes")
+        report.end(f"{checked:>14,} nodes")
     if audit.nodes["checked"] != node_count(rules):
         audit.problems.append(
             f"{audit.nodes['checked']:,} nodes were checked, there are {node_count(rules):,}"

@@ -25,7 +25,7 @@ from solver.rules import Rules
 
 UNDECIDED, FINISHED, IMPOSSIBLE = 0, 1, 255
 
-READABLE_BEHIND = 8  # the kernels look at eight bytes of a row at a time
+READABLE_BEHIND = 16  # the kernels look at sixteen bytes of a row at a time
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,8 @@ def _table_bytes(rules: Rules) -> int:
 def zeroed(dtype: Any, count: int) -> NDArray[Any]:
     """Zeroed memory in huge pages where the system has them: the table is read at random."""
     try:
-        memory = mmap.mmap(-1, max(1, count * np.dtype(dtype).itemsize))
+        size = max(1, count * np.dtype(dtype).itemsize)
+        memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     except OSError as error:
         raise NoRoomError(f"{count:,} bytes of memory cannot be had: {error.strerror}") from error
     if hasattr(mmap, "MADV_HUGEPAGE"):

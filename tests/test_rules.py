@@ -14,9 +14,9 @@ def as_position(plain, rules):
 
 
 @st.composite
-def played_positions(draw, rules=Rules()):
-    """A position reached by random play, not over."""
-    position = rules.start()
+def played_positions(draw):
+    """A 4x4 position reached by random play, not over."""
+    position = Rules().start()
     for _ in range(draw(st.integers(0, 30))):
         after = position.play(draw(st.sampled_from(position.legal_moves())))
         if after.is_over:

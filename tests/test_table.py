@@ -68,7 +68,6 @@ def test_moves_are_best_first_and_their_best_is_the_position(small):
         assert wins == sorted(wins)
         assert losses == sorted(losses, reverse=True)
         for move in moves:
-            x, y, _ = plain
             after = position.play(move.cell)
             key = (after.x, after.y, int(after.to_move == "y"))
             other, left = truth[key]
