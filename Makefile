@@ -39,5 +39,22 @@ lint: $(VENV)/tests.installed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# The kernels under AddressSanitizer and UBSan, in an environment of their own, with the tests
+# that drive them hardest. Python itself is not instrumented, hence the preload and no leak check.
+SANITIZED := -O1 -g -std=c11 -Wall -Wextra -Werror -fsanitize=address,undefined \
+             -fno-sanitize-recover=all -fno-omit-frame-pointer
+sanitize: $(VENV)/tests.installed
+	rm -rf build/sanitized && mkdir -p build/sanitized
+	cp -r csrc solver tests cli.py pyproject.toml build/sanitized/
+	[ ! -d azfit ] || cp -r azfit build/sanitized/
+	rm -f build/sanitized/*/*.so
+	cd build/sanitized && FADEFOUR_CFLAGS="$(SANITIZED)" ../../$(BIN)/python csrc/build.py >build.log
+	cd build/sanitized && LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
+	    ASAN_OPTIONS=detect_leaks=0 ../../$(BIN)/python -m pytest -q -p no:cacheprovider $(SANITIZED_TESTS)
+SANITIZED_TESTS := tests/test_index.py tests/test_audit.py tests/test_table.py tests/test_records.py
+
+bench: $(VENV)/tests.installed
+	$(BIN)/python bench/solver_speed.py --m5
+
 clean:
 	rm -rf $(VENV) build *.egg-info solver/*.so azfit/*.so .pytest_cache .mypy_cache .ruff_cache

@@ -44,6 +44,33 @@ MODULES = {
         ],
         sources=["rules", "symmetry", "index", "nodes", "moves", "retrograde", "records", "audit"],
     ),
+    "azfit": Kernels(
+        headers=[
+            "rules",
+            "symmetry",
+            "work",
+            "index",
+            "nodes",
+            "moves",
+            "sampler",
+            "game",
+            "search",
+        ],
+        sources=[
+            "rules",
+            "symmetry",
+            "index",
+            "nodes",
+            "moves",
+            "sampler",
+            "game",
+            "drop_oldest",
+            "connect4",
+            "gomoku",
+            "search",
+            "search_root",
+        ],
+    ),
 }
 
 # The package is compiled where it is installed, so the compiler may use all of this machine.

@@ -68,7 +68,8 @@ def pointer(array: NDArray[Any], dtype: type[np.generic], count: int) -> Any:
         np.uint32: "uint32_t",
         np.uint64: "uint64_t",
     }
-    return ffi.cast(f"{names[dtype]} *", array.ctypes.data)
+    # from_buffer, unlike a cast of the address, keeps the array alive as long as the pointer
+    return ffi.from_buffer(f"{names[dtype]}[]", array)
 
 
 class Crew:

@@ -213,6 +213,16 @@ def test_a_tree_without_room_forgets_and_goes_on() -> None:
     assert tight.forgotten()[0] >= 3
 
 
+@pytest.mark.parametrize(("capacity", "visits"), [(11, 10), (10, 5)])
+def test_the_last_node_of_the_room_is_used_and_no_more(capacity: int, visits: int) -> None:
+    # No simulation of the first ten ends the game: a root and ten nodes, eleven in all.
+    search = one_tree(Connect4(), PLAIN_UCT, [], node_capacity=capacity)
+    for _ in range(2):
+        search.run_constant(sims=5)
+    assert search.visits().sum() == visits
+    assert search.forgotten()[0] == (capacity == 10)
+
+
 def test_more_simulations_than_room_are_refused() -> None:
     search = one_tree(Connect4(), SearchConfig(), [], node_capacity=20)
     with pytest.raises(InputError, match="sims=20: with node_capacity=20 use 1 to 19"):

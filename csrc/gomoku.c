@@ -1,0 +1,139 @@
+/* gomoku.c -- free-style Gomoku: five or more in a row win, nothing is forbidden.
+ *
+ * A byte per cell: 0 empty, 1 the first player's, 2 the second's.  A state is
+ * as long as its board needs.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "game.h"
+
+enum { LARGEST = 19, TO_WIN = 5 };
+
+typedef struct {
+    uint16_t plies; /* its lowest bit is the side to move */
+    uint8_t result;
+    uint8_t unused; /* stays 0: states are compared as bytes */
+    uint8_t cell[LARGEST * LARGEST + 3]; /* of which the board's are used; the rest is 0 */
+} gomoku_state;
+
+_Static_assert(sizeof(gomoku_state) == 368, "the largest board's state, in words of 8");
+
+static int to_move(const ff_game *game, const void *state) {
+    (void)game;
+    return ((const gomoku_state *)state)->plies & 1;
+}
+
+static int result(const ff_game *game, const void *state) {
+    (void)game;
+    return ((const gomoku_state *)state)->result;
+}
+
+static void start(const ff_game *game, void *state) {
+    memset(state, 0, (size_t)game->state_bytes);
+}
+
+static int legal(const ff_game *game, const void *state, uint16_t *actions) {
+    const gomoku_state *gomoku = state;
+    if (gomoku->result != FF_GOING_ON) return 0;
+    int count = 0;
+    for (int cell = 0; cell < game->actions; cell++)
+        if (!gomoku->cell[cell]) actions[count++] = (uint16_t)cell;
+    return count;
+}
+
+/* Pieces like the one at (row, column), from there on in one direction. */
+static int run_length(const gomoku_state *gomoku, int size, int row, int column, int down,
+                      int right) {
+    const int owner = gomoku->cell[row * size + column];
+    int length = 0;
+    while (row >= 0 && row < size && column >= 0 && column < size &&
+           gomoku->cell[row * size + column] == owner) {
+        length++;
+        row += down;
+        column += right;
+    }
+    return length;
+}
+
+static int is_in_five(const gomoku_state *gomoku, int size, int cell) {
+    static const int directions[4][2] = {{0, 1}, {1, 0}, {1, 1}, {1, -1}};
+    const int row = cell / size, column = cell % size;
+    for (int i = 0; i < 4; i++) {
+        const int down = directions[i][0], right = directions[i][1];
+        if (run_length(gomoku, size, row, column, down, right) +
+                run_length(gomoku, size, row, column, -down, -right) - 1 >= TO_WIN)
+            return 1;
+    }
+    return 0;
+}
+
+static int play(const ff_game *game, void *state, int action) {
+    gomoku_state *gomoku = state;
+    gomoku->cell[action] = (uint8_t)(1 + (gomoku->plies & 1));
+    gomoku->plies++;
+    if (is_in_five(gomoku, game->rows, action)) gomoku->result = FF_MOVER_WON;
+    else if (gomoku->plies == game->actions) gomoku->result = FF_DRAWN;
+    return gomoku->result;
+}
+
+static void fill_planes(const ff_game *game, const void *state, float *planes) {
+    const gomoku_state *gomoku = state;
+    const int mover = 1 + (gomoku->plies & 1), opponent = 3 - mover;
+    for (int cell = 0; cell < game->actions; cell++) {
+        planes[cell] = gomoku->cell[cell] == mover;
+        planes[game->actions + cell] = gomoku->cell[cell] == opponent;
+    }
+}
+
+static void encode(const ff_game *game, const void *state, int8_t *code) {
+    const gomoku_state *gomoku = state;
+    for (int cell = 0; cell < game->actions; cell++)
+        code[cell] = (int8_t)((gomoku->cell[cell] == 1) - (gomoku->cell[cell] == 2));
+    code[game->actions] = (int8_t)(gomoku->plies & 1);
+}
+
+static int decode(const ff_game *game, const int8_t *code, void *state) {
+    gomoku_state gomoku;
+    memset(&gomoku, 0, sizeof gomoku);
+    int balance = 0;
+    for (int cell = 0; cell < game->actions; cell++) {
+        if (code[cell] == 0) continue;
+        if (code[cell] != 1 && code[cell] != -1) return FF_BAD_POSITION;
+        gomoku.cell[cell] = code[cell] > 0 ? 1 : 2;
+        gomoku.plies++;
+        balance += code[cell];
+    }
+    const int side = gomoku.plies & 1;
+    if (balance != side || code[game->actions] != side) return FF_BAD_POSITION;
+    if (gomoku.plies == game->actions) gomoku.result = FF_DRAWN;
+    for (int cell = 0; cell < game->actions; cell++) {
+        if (!gomoku.cell[cell] || !is_in_five(&gomoku, game->rows, cell)) continue;
+        if (gomoku.cell[cell] == 1 + side) return FF_BAD_POSITION; /* over a move ago */
+        gomoku.result = FF_MOVER_WON;
+    }
+    memcpy(state, &gomoku, (size_t)game->state_bytes);
+    return FF_OK;
+}
+
+int ff_gomoku_init(ff_game *game, int size) {
+    if (size < 9 || size > LARGEST || size % 2 == 0 || size == 17) return FF_BAD_RULES;
+    char name[sizeof game->name];
+    snprintf(name, sizeof name, "gomoku-%d", size);
+    ff_game_begin(game, name);
+    ff_game_square(game, size);
+    game->state_bytes = ((int)offsetof(gomoku_state, cell) + size * size + 7) / 8 * 8;
+    game->code_length = size * size + 1;
+    game->planes = 2;
+    game->max_plies = size * size;
+    game->typical_moves = size * size;
+    game->start = start;
+    game->to_move = to_move;
+    game->result = result;
+    game->legal = legal;
+    game->play = play;
+    game->fill_planes = fill_planes;
+    game->encode = encode;
+    game->decode = decode;
+    return FF_OK;
+}

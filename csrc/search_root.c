@@ -1,0 +1,211 @@
+/* search_root.c -- what happens at the root between two searches: noise, the
+ * choice of a move, and going on to the position after it. */
+#include <math.h>
+#include <string.h>
+
+#include "random.h"
+#include "search.h"
+
+#define NOT_KEPT UINT32_C(0xFFFFFFFF) /* as the parent of a node */
+
+/* ---- a new root ------------------------------------------------------------- */
+
+void ff_search_forget(ff_search_tree *tree) {
+    tree->nodes[0] = (ff_search_node){0};
+    tree->node_count = 1;
+    tree->edge_count = 0;
+    tree->root_visits = 0;
+    tree->root_mean = 0.0f;
+    tree->noised = 0;
+    tree->leaf = FF_NOTHING_WAITS;
+}
+
+/* The root's state has changed, and it is now this ply. */
+static void judge_root(const ff_search *search, ff_search_tree *tree, int ply) {
+    tree->root_ply = ply;
+    tree->sims_left = 0;
+    tree->result = search->game->result(search->game, tree->states);
+    if (tree->result == FF_GOING_ON && ply >= search->options.max_plies) tree->result = FF_DRAWN;
+}
+
+void ff_search_reset(ff_search *search, uint32_t index, const uint8_t *state, int ply,
+                     const uint64_t *seed) {
+    ff_search_tree *tree = &search->tree[index];
+    if (seed) tree->random = ff_random_seeded(*seed);
+    memcpy(tree->states, state, (size_t)search->game->state_bytes);
+    tree->forgotten = 0;
+    for (int side = 0; side < 2; side++)
+        tree->walked[side] = tree->open[side] = tree->starved[side] = 0;
+    ff_search_forget(tree);
+    judge_root(search, tree, ply);
+}
+
+/* ---- noise ------------------------------------------------------------------ */
+
+double ff_noise_share(const ff_search_options *options, int ply) {
+    if (options->noise_steps <= 0) return options->noise_eps;
+    double left = fmax(0.0, 1.0 - (double)ply / options->noise_steps);
+    return options->noise_eps_min + (options->noise_eps - options->noise_eps_min) * left;
+}
+
+void ff_search_add_noise(const ff_search *search, ff_search_tree *tree) {
+    const double share = ff_noise_share(&search->options, tree->root_ply);
+    if (share <= 0.0) return;
+    ff_search_node *root = &tree->nodes[0];
+    double noise[FF_MAX_ACTIONS], highest = -INFINITY, sum = 0.0;
+    for (int i = 0; i < root->edges; i++) {
+        noise[i] = ff_random_log_gamma(&tree->random, search->options.dirichlet_alpha);
+        highest = fmax(highest, noise[i]);
+    }
+    for (int i = 0; i < root->edges; i++) sum += noise[i] = exp(noise[i] - highest);
+    float *prior = tree->prior + root->first_edge;
+    root->seen = 0.0f;
+    for (int i = 0; i < root->edges; i++) {
+        prior[i] = (float)((1.0 - share) * prior[i] + share * noise[i] / sum);
+        if (tree->visits[root->first_edge + i]) root->seen += prior[i];
+    }
+    tree->noised = 1;
+}
+
+/* ---- going on --------------------------------------------------------------- */
+
+static void copy_edges(ff_search_tree *tree, uint32_t from, uint32_t to, uint32_t count) {
+    memmove(tree->prior + to, tree->prior + from, count * sizeof *tree->prior);
+    memmove(tree->mean + to, tree->mean + from, count * sizeof *tree->mean);
+    memmove(tree->visits + to, tree->visits + from, count * sizeof *tree->visits);
+    memmove(tree->child + to, tree->child + from, count * sizeof *tree->child);
+    memmove(tree->action + to, tree->action + from, count * sizeof *tree->action);
+}
+
+/* Moves the node, its state and its edges down to `to`, and tells its parent's
+ * edge, which has moved before. */
+static void move_node(ff_search_tree *tree, uint32_t from, uint32_t to, size_t state_bytes) {
+    ff_search_node *node = &tree->nodes[to];
+    *node = tree->nodes[from];
+    memmove(tree->states + to * state_bytes, tree->states + from * state_bytes, state_bytes);
+    if (to > 0) tree->child[node->parent_edge] = to;
+    uint32_t room = (node->edges + FF_EDGE_LANES - 1u) / FF_EDGE_LANES * FF_EDGE_LANES;
+    copy_edges(tree, node->first_edge, tree->edge_count, room);
+    node->first_edge = tree->edge_count;
+    tree->edge_count += room;
+}
+
+/* Makes `top` the root and closes the gaps.  Nodes and edges were added in the
+ * same order, a parent before its children, so moving them down in that order
+ * overwrites nothing that is still to move.  A node yet to move learns from its
+ * parent where it will find it: parent and parent_edge are rewritten when the
+ * parent moves; those who learn nothing are not below `top`. */
+static void keep_subtree(ff_search_tree *tree, uint32_t top, size_t state_bytes) {
+    const uint32_t node_count = tree->node_count;
+    for (uint32_t i = top; i < node_count; i++) tree->nodes[i].parent = NOT_KEPT;
+    tree->nodes[top].parent = 0;
+    tree->node_count = tree->edge_count = 0;
+    for (uint32_t i = top; i < node_count; i++) {
+        if (tree->nodes[i].parent == NOT_KEPT) continue;
+        const uint32_t place = tree->node_count++;
+        move_node(tree, i, place, state_bytes);
+        const ff_search_node *node = &tree->nodes[place];
+        for (uint32_t edge = node->first_edge; edge < node->first_edge + node->edges; edge++) {
+            uint32_t child = tree->child[edge];
+            if (child == FF_NO_CHILD || child == FF_GAME_ENDS) continue;
+            tree->nodes[child].parent = place;
+            tree->nodes[child].parent_edge = edge;
+        }
+    }
+    tree->noised = 0;
+}
+
+/* The root's edge with this action, or -1. */
+static int64_t root_edge(const ff_search_tree *tree, int action) {
+    const ff_search_node *root = &tree->nodes[0];
+    for (uint32_t edge = root->first_edge; edge < root->first_edge + root->edges; edge++)
+        if (tree->action[edge] == action) return edge;
+    return -1;
+}
+
+int ff_search_advance(ff_search *search, uint32_t index, int action) {
+    ff_search_tree *tree = &search->tree[index];
+    const ff_game *game = search->game;
+    if (tree->leaf != FF_NOTHING_WAITS) return FF_BAD_ORDER;
+    if (tree->result != FF_GOING_ON || !ff_is_legal(game, tree->states, action))
+        return FF_BAD_ACTION;
+    const int64_t edge = root_edge(tree, action);
+    const uint32_t child = edge < 0 ? FF_NO_CHILD : tree->child[edge];
+    if (search->options.reuse && child != FF_NO_CHILD && child != FF_GAME_ENDS) {
+        tree->root_visits = tree->visits[edge];
+        tree->root_mean = -tree->mean[edge];
+        keep_subtree(tree, child, (size_t)game->state_bytes);
+    } else {
+        game->play(game, tree->states, action);
+        ff_search_forget(tree);
+    }
+    judge_root(search, tree, tree->root_ply + 1);
+    return FF_OK;
+}
+
+/* ---- what the visits say ---------------------------------------------------- */
+
+void ff_search_roots(const ff_search *search, uint32_t *visits, float *priors, float *means) {
+    const size_t actions = (size_t)search->game->actions, all = search->trees * actions;
+    if (visits) memset(visits, 0, all * sizeof *visits);
+    if (priors) memset(priors, 0, all * sizeof *priors);
+    if (means) memset(means, 0, all * sizeof *means);
+    for (uint32_t i = 0; i < search->trees; i++) {
+        const ff_search_tree *tree = &search->tree[i];
+        const ff_search_node *root = &tree->nodes[0];
+        for (uint32_t edge = root->first_edge; edge < root->first_edge + root->edges; edge++) {
+            const size_t place = i * actions + tree->action[edge];
+            if (visits) visits[place] = tree->visits[edge];
+            if (priors) priors[place] = tree->prior[edge];
+            if (means) means[place] = tree->mean[edge];
+        }
+    }
+}
+
+/* Weights of the root's edges, the largest of them 1; returns their sum, 0 if
+ * there are no visits. */
+static double weigh_visits(const ff_search_tree *tree, float temperature, double *weight) {
+    const ff_search_node *root = &tree->nodes[0];
+    const uint32_t *visits = tree->visits + root->first_edge;
+    int best = 0;
+    for (int i = 1; i < root->edges; i++)
+        if (visits[i] > visits[best]) best = i;
+    if (root->edges == 0 || visits[best] == 0) return 0.0;
+    double sum = 0.0;
+    for (int i = 0; i < root->edges; i++) {
+        if (temperature == 0.0f) weight[i] = i == best;
+        else if (visits[i] == 0) weight[i] = 0.0;
+        else weight[i] = exp((log(visits[i]) - log(visits[best])) / temperature);
+        sum += weight[i];
+    }
+    return sum;
+}
+
+void ff_search_policies(const ff_search *search, const float *temperature, float *policy) {
+    const size_t actions = (size_t)search->game->actions;
+    memset(policy, 0, search->trees * actions * sizeof *policy);
+    for (uint32_t i = 0; i < search->trees; i++) {
+        const ff_search_tree *tree = &search->tree[i];
+        const uint16_t *action = tree->action + tree->nodes[0].first_edge;
+        double weight[FF_MAX_ACTIONS], sum = weigh_visits(tree, temperature[i], weight);
+        for (int edge = 0; sum > 0.0 && edge < tree->nodes[0].edges; edge++)
+            policy[i * actions + action[edge]] = (float)(weight[edge] / sum);
+    }
+}
+
+void ff_search_choose(ff_search *search, const float *temperature, int32_t *actions) {
+    for (uint32_t i = 0; i < search->trees; i++) {
+        ff_search_tree *tree = &search->tree[i];
+        const ff_search_node *root = &tree->nodes[0];
+        double weight[FF_MAX_ACTIONS], left = weigh_visits(tree, temperature[i], weight);
+        actions[i] = -1;
+        if (left <= 0.0) continue;
+        if (temperature[i] > 0.0f) left *= ff_random_unit(&tree->random);
+        for (int edge = 0; edge < root->edges; edge++) {
+            if (weight[edge] == 0.0) continue;
+            actions[i] = tree->action[root->first_edge + (uint32_t)edge];
+            left -= weight[edge];
+            if (left < 0.0) break; /* rounding may leave a little: then the last one */
+        }
+    }
+}
