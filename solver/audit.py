@@ -87,7 +87,9 @@ def audit_table(rules: Rules, table: Bytes, crew: Crew, progress: Progress | Non
 
         report.begin(f"audit {pieces} pieces", checker.items, "beginning")
         crew.share(checker.items, check, step=1, report=report.reach)
-        right = np.sum([ffi.unpack(count.right, 256) for count in counts], axis=0, dtype=np.int64)
+        right = np.zeros(256, np.int64)
+        for count in counts:
+            right += np.array(ffi.unpack(count.right, 256), np.int64)
         checked = int(right.sum()) + sum(int(count.wrong) for count in counts)
         for name, some in {
             "checked": checked,

@@ -15,6 +15,8 @@ import click
 from solver import records
 from solver.audit import verify_folder
 from solver.checkpoint import CheckpointFile
+from solver.defense import check_defense
+from solver.defense import in_words as defense_in_words
 from solver.drawing import board, line_of, move_table, outcome
 from solver.errors import InputError
 from solver.estimate import estimate
@@ -60,6 +62,14 @@ def variant_options(command: Command) -> Command:
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for scripts.")
+
+
+table_option = click.option(
+    "--table",
+    "table_file",
+    type=click.Path(path_type=Path),
+    help="A .table or .data file to use instead of the folder's.",
+)
 
 
 def show(as_json: bool, told: dict[str, Any], words: str) -> None:
@@ -206,11 +216,43 @@ def verify_command(rules: Rules, folder: Path, threads: int, as_json: bool) -> N
         sys.exit(1)
 
 
+@click.command("verify-defense")
+@click.option("--positions", default=1000, show_default=True, help="Positions to play out.")
+@click.option("--seed", default=0, show_default=True, help="Seed of the sample and of the play.")
+@table_option
+@json_option
+@variant_options
+def verify_defense_command(
+    rules: Rules,
+    folder: Path,
+    threads: int,
+    positions: int,
+    seed: int,
+    table_file: Path | None,
+    as_json: bool,
+) -> None:
+    """Show that the table defends: play it out against the worst adversary.
+
+    Samples positions, half of them threatened; the AI plays the table's move against every reply
+    for a few plies, then against adversarial and random play. The rules are the judge. Exit code
+    1 and the played-out lines if a promise is broken.
+
+    \b
+    Example:
+      fadefour verify-defense --positions 1000 --seed 1
+    """
+    with open_table(table_file or folder, rules) as table:
+        found = check_defense(
+            table, positions, seed, threads=threads, progress=progress_for(as_json)
+        )
+    show(as_json, found.to_dict(), defense_in_words(found))
+    if not found.ok:
+        sys.exit(1)
+
+
 @click.command("probe", context_settings={"ignore_unknown_options": True})  # for "-/- x"
 @click.argument("position")
-@click.option(
-    "--table", "table_file", type=click.Path(path_type=Path), help="A table or .data file."
-)
+@table_option
 @json_option
 @variant_options
 def probe_command(
@@ -352,6 +394,7 @@ COMMANDS = [
     solve_command,
     merge_command,
     verify_command,
+    verify_defense_command,
     probe_command,
     stats_command,
     summary_command,

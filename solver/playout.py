@@ -1,4 +1,4 @@
-"""The rules on arrays: many positions at once, in plain numpy.
+"""The rules on arrays: many positions at once, in plain numpy; and play that knows only them.
 
 The array form of ``solver.rules.Position``, written from the rules and independent of the C
 kernels: what judges a table should share nothing with what made it. Sets of cells are bit masks
@@ -110,6 +110,11 @@ def piece_masks(queues: Int8Array) -> Masks:
     return masks
 
 
+def cells_of(masks: Masks, rules: Rules) -> NDArray[np.bool_]:
+    """Masks uint32 [N] spelled out: bool [N, n*n]."""
+    return np.asarray((masks[:, None] & BIT[: rules.cells]) != 0)
+
+
 def has_line(pieces: Masks, rules: Rules) -> NDArray[np.bool_]:
     """Whether pieces, masks uint32 [N], contain k in a row: bool [N]."""
     found = np.zeros(pieces.shape, np.bool_)
@@ -133,9 +138,9 @@ def is_won(positions: Positions) -> NDArray[np.bool_]:
 def legal_moves(positions: Positions) -> NDArray[np.bool_]:
     """The empty cells, bool [N, n*n]; none where a side has a line."""
     occupied = np.bitwise_or.reduce(piece_masks(positions.queues), axis=1)
-    empty = (occupied[:, None] & BIT[: positions.rules.cells]) == 0
+    empty = ~cells_of(occupied, positions.rules)
     empty[~is_open(positions)] = False
-    return np.asarray(empty)
+    return empty
 
 
 def winning_cells(positions: Positions, *, opponent: bool = False) -> Masks:
@@ -189,3 +194,43 @@ def _place(positions: Positions, parent: NDArray[np.int64], cells: NDArray[Any])
     after[rows, place[parent]] = cells
     queues[rows, side] = after
     return Positions(positions.rules, queues, np.asarray(1 - side, np.int8))
+
+
+# ---- play that knows only the rules -------------------------------------------------------------
+
+
+def random_moves(positions: Positions, rng: np.random.Generator) -> NDArray[np.int64]:
+    """A legal move of each open position, int64 [N]."""
+    legal = legal_moves(positions)
+    return np.asarray(np.argmax((1 + rng.random(legal.shape)) * legal, axis=1))
+
+
+def random_play(rules: Rules, games: int, rng: np.random.Generator) -> Positions:
+    """A position of each of ``games`` random games: after a random ply, or before the game ends.
+
+    Up to 6m plies, so that about half of the positions are full.
+    """
+    positions = join([Positions.of([rules.start()], rules)] * games)
+    stop = rng.integers(0, 6 * rules.m + 1, games)
+    for ply in range(6 * rules.m):
+        rows = np.flatnonzero(stop > ply)
+        here = positions.take(rows)
+        after = play(here, random_moves(here, rng))
+        won = is_won(after)
+        stop[rows[won]] = 0
+        positions.queues[rows[~won]] = after.queues[~won]
+        positions.to_move[rows[~won]] = after.to_move[~won]
+    return positions
+
+
+def threats_made(positions: Positions) -> NDArray[np.float64]:
+    """On how many cells each move would win next, less 100 if it lets the other side win first.
+
+    float64 [N, n*n]; 0 for a move that is not legal.
+    """
+    after = successors(positions)
+    threats = cells_of(winning_cells(after.positions, opponent=True), positions.rules).sum(axis=1)
+    exposed = winning_cells(after.positions) != 0
+    made = np.zeros((len(positions), positions.rules.cells))
+    made[after.parent, after.cell] = threats - 100.0 * exposed
+    return made
