@@ -163,25 +163,6 @@ static int read_record(const ff_index *index, const ff_record *record, int wante
     return any;
 }
 
-uint64_t ff_check_records(const uint8_t *records, uint64_t count, int wanted,
-                          uint64_t *last_code) {
-    for (uint64_t i = 0; i < count; i++) {
-        ff_record record;
-        load(records + i * FF_RECORD_BYTES, &record);
-        if (*last_code != FF_NO_CODE && record.code <= *last_code) return i;
-        int any = wanted & FF_EVERYTHING;
-        for (int side = 0; side < 2; side++) {
-            if (claimed_value(record.result[side], record.depth[side], side) < 0) return i;
-            if (record.result[side] == 0) continue;
-            if (!is_wanted(record.result[side], wanted)) return i;
-            any = 1;
-        }
-        if (!any) return i;
-        *last_code = record.code;
-    }
-    return count;
-}
-
 uint64_t ff_read_records(const ff_index *index, const uint8_t *records, uint64_t count,
                          int wanted, uint64_t *last_code, uint64_t *counts, uint8_t *table,
                          uint8_t *swapped) {
@@ -191,6 +172,7 @@ uint64_t ff_read_records(const ff_index *index, const uint8_t *records, uint64_t
         ff_place place;
         int value[2];
         load(records + i * FF_RECORD_BYTES, &record);
+        if (record.code == FF_NO_CODE) return i;
         if (*last_code != FF_NO_CODE && record.code <= *last_code) return i;
         if (!read_record(index, &record, wanted, &place, value)) return i;
         *last_code = record.code;
@@ -274,6 +256,20 @@ int64_t ff_merge_records(const uint8_t *left, uint64_t left_count, int left_ende
     return status == FF_OK ? (int64_t)written : status;
 }
 
+uint64_t ff_count_common(const uint8_t *left, uint64_t left_count, const uint8_t *right,
+                         uint64_t right_count) {
+    const uint8_t *left_end = left + left_count * FF_RECORD_BYTES;
+    const uint8_t *right_end = right + right_count * FF_RECORD_BYTES;
+    uint64_t common = 0;
+    while (left < left_end && right < right_end) {
+        uint64_t a = code_at(left), b = code_at(right);
+        common += a == b;
+        left += a <= b ? FF_RECORD_BYTES : 0;
+        right += b <= a ? FF_RECORD_BYTES : 0;
+    }
+    return common;
+}
+
 uint64_t ff_complete_records(const ff_index *index, uint64_t first, uint64_t end,
                              const uint8_t *known, uint64_t known_count, uint8_t *records) {
     uint64_t used = 0;
@@ -316,18 +312,15 @@ void ff_record_codes(const ff_index *index, const int8_t *x, const int8_t *y, ui
     }
 }
 
-static int64_t find_record(const uint8_t *records, uint64_t count, uint64_t code) {
-    uint64_t low = 0, high = count;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (code_at(records + middle * FF_RECORD_BYTES) < code) low = middle + 1;
-        else high = middle;
-    }
-    int found = low < count && code_at(records + low * FF_RECORD_BYTES) == code;
-    return found ? (int64_t)low : -1;
-}
-
 void ff_find_records(const uint8_t *records, uint64_t count, const uint64_t *codes,
-                     uint64_t wanted_count, int64_t *places) {
-    for (uint64_t i = 0; i < wanted_count; i++) places[i] = find_record(records, count, codes[i]);
+                     uint64_t wanted_count, uint64_t *places) {
+    for (uint64_t i = 0; i < wanted_count; i++) {
+        uint64_t low = 0, high = count;
+        while (low < high) {
+            uint64_t middle = low + (high - low) / 2;
+            if (code_at(records + middle * FF_RECORD_BYTES) < codes[i]) low = middle + 1;
+            else high = middle;
+        }
+        places[i] = low;
+    }
 }

@@ -41,17 +41,11 @@ uint64_t ff_write_records(const ff_index *index, const uint8_t *table, const uin
                           int wanted, uint64_t first, uint64_t end, uint8_t *records,
                           uint64_t *counts);
 
-/* What can be checked without the rules: codes above *last_code and rising,
- * results among the wanted ones, parity and range of depths.  Returns how many
- * are good before the first bad one; stores the last code (UINT64_MAX, which is
- * no code, before the first record). */
-uint64_t ff_check_records(const uint8_t *records, uint64_t count, int wanted,
-                          uint64_t *last_code);
-
 /* Checks everything, record by record: canonical code above *last_code, results among the
  * wanted ones, depth of the right parity and range, nothing said of a side that
  * cannot be to move or of an impossible position, finished exactly where there
- * is a line.  Returns as ff_check_records.  Where `table` is given, enters the results: table[node] for the
+ * is a line.  Returns how many are good before the first bad one; stores the
+ * last code (UINT64_MAX, which is no code, before the first record).  Where `table` is given, enters the results: table[node] for the
  * side that the code speaks of, swapped[rank] for Y to move in the full slice. */
 uint64_t ff_read_records(const ff_index *index, const uint8_t *records, uint64_t count,
                          int wanted, uint64_t *last_code, uint64_t *counts, uint8_t *table,
@@ -69,6 +63,10 @@ int64_t ff_merge_records(const uint8_t *left, uint64_t left_count, int left_ende
                          uint8_t *merged, uint64_t room, uint64_t *left_used,
                          uint64_t *right_used);
 
+/* How many codes two sorted lists of records have in common. */
+uint64_t ff_count_common(const uint8_t *left, uint64_t left_count, const uint8_t *right,
+                         uint64_t right_count);
+
 /* Writes records of all nodes first .. end - 1, with the results of those that
  * are among the sorted `known` ones.  Returns how many known ones it used. */
 uint64_t ff_complete_records(const ff_index *index, uint64_t first, uint64_t end,
@@ -79,9 +77,9 @@ uint64_t ff_complete_records(const ff_index *index, uint64_t first, uint64_t end
 void ff_record_codes(const ff_index *index, const int8_t *x, const int8_t *y, uint64_t count,
                      uint64_t *codes);
 
-/* Where the records with these codes are among `count` sorted ones, or -1. */
+/* For each code the first of `count` sorted records whose code is not smaller. */
 void ff_find_records(const uint8_t *records, uint64_t count, const uint64_t *codes,
-                     uint64_t wanted_count, int64_t *places);
+                     uint64_t wanted_count, uint64_t *places);
 /* end cdef */
 
 #endif

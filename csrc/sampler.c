@@ -190,7 +190,7 @@ static int is_eligible(const ff_sampler *sampler, drawn *item) {
     if (!is_in_play(item->value)) return 0;
     unrank(index, sampler->beginnings, item);
     if (!is_of_part(sampler, item)) return 0;
-    if (item->source != FF_LISTED) {
+    if (item->source != FF_LISTED && item->source != FF_OPENING) {
         int stabiliser = stabiliser_size(index, item->cells, item->pieces);
         if (stabiliser > 1 && below(&item->random, (uint64_t)stabiliser) > 0) return 0;
     }

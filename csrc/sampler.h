@@ -12,8 +12,8 @@
  *              a node is accepted with probability orbit / 8
  *   balanced   a table byte by the given weights, then a node that holds it
  *   critical   as uniform, but only nodes with a move that loses the result
- *   opening    a slice, each as likely, then a node of it: positions with few
- *              pieces are too few for the other sources to meet
+ *   opening    a slice, each as likely, then a node of it, whatever its orbit:
+ *              positions with few pieces are too few for the others to meet
  *   listed     a node of a given list by its weight; for mining mistakes
  *
  * Finished and impossible nodes are never drawn, and of the others only those

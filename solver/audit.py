@@ -10,13 +10,20 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from solver.errors import CorruptTableError, FadefourError, MissingTableError
-from solver.index import look_up_positions, node_count, position_at, slice_sizes
+from solver.index import (
+    look_up_positions,
+    node_count,
+    position_at,
+    position_of,
+    slice_bases,
+    slice_sizes,
+)
 from solver.kernels import Crew, ffi, lib, pointer
 from solver.progress import Progress, Silent
 from solver.records import (
@@ -27,10 +34,16 @@ from solver.records import (
     read_into_tables,
     swap_colours,
 )
-from solver.retrograde import FINISHED, IMPOSSIBLE, UNDECIDED, zeroed
+from solver.retrograde import FINISHED, IMPOSSIBLE, UNDECIDED, count_values, zeroed
 from solver.rules import Rules
 from solver.storage import check_whole
-from solver.table import DenseTable, solve_command, table_path, value_of_byte
+from solver.table import (
+    DenseTable,
+    counts_of_table,
+    solve_command,
+    table_path,
+    value_of_byte,
+)
 
 Bytes = NDArray[np.uint8]
 
@@ -123,6 +136,15 @@ def _offenders(rules: Rules, table: Bytes, wrong: list[tuple[int, int]]) -> list
     ]
 
 
+class _Account(NamedTuple):
+    """What some files say of all positions: ``table`` uint8 [nodes] for the side to move (X in
+    the full slice), ``swapped`` uint8 [full nodes] for Y to move in the full slice."""
+
+    names: str
+    table: Bytes
+    swapped: Bytes
+
+
 def verify_folder(
     folder: Path,
     rules: Rules,
@@ -130,7 +152,10 @@ def verify_folder(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Audit:
-    """Verifies all files of one variant in a folder; see the module's head."""
+    """Verifies all files of one variant in a folder; see the module's head.
+
+    Damaged files raise CorruptTableError; wrong results are reported.
+    """
     with Crew(threads) as crew:
         dense = table_path(folder, rules)
         sources = _record_files(folder, rules)
@@ -139,24 +164,25 @@ def verify_folder(
                 f"'{folder}' has nothing to verify for {rules.name}: "
                 f"{solve_command(rules)} --data {folder}"
             )
-        problems: list[str] = []
-        files: dict[str, str] = {}
-        table: Bytes | None = None
+        told = {kind: _read(source, crew, progress) for kind, source in sources.items()}
+        reference = _dense_account(dense, rules, crew) if dense.exists() else _whole_account(told)
+        files = {
+            source.path.name: f"checksums, manifest, {source.count:,} records in order and range"
+            for source in sources.values()
+        }
         if dense.exists():
-            with DenseTable(dense, rules) as opened:
-                check_whole(dense, opened.manifest, f"{solve_command(rules)} again")
-                table = np.array(opened.bytes)
-            files[dense.name] = "size, manifest and checksums"
-        for group in _whole_accounts(sources):
-            found = _read_records(group, crew, files, problems, progress)
-            if table is None:
-                table = found
-            elif not np.array_equal(table, found):
-                at = int(np.flatnonzero(table != found)[0])
-                problems += _disagreement(rules, at, group, int(table[at]), int(found[at]))
-        if table is None:
-            return _partial_audit(rules, sources, files, problems, crew, progress)
-        audit = audit_table(rules, table, crew, progress)
+            files[dense.name] = "checksums and manifest"
+        if reference is None:
+            missing = next(kind for kind in ("xwin", "ywin") if kind not in sources)
+            problem = (
+                f"{data_path(Path(), missing, rules)} is missing, so no result can be audited: "
+                f"run 'fadefour solve --player {missing[0]}'"
+            )
+            return Audit(rules, files=files, problems=[problem])
+        problems = _colour_asymmetry(rules, reference, crew)
+        for kind, account in told.items():
+            problems += _disagreements(rules, kind, account, reference)
+        audit = audit_table(rules, reference.table, crew, progress)
     audit.files, audit.problems = files, problems + audit.problems
     return audit
 
@@ -168,82 +194,84 @@ def _record_files(folder: Path, rules: Rules) -> dict[str, RecordFile]:
     return {kind: open_records(data_path(folder, kind, rules), kind, rules) for kind in kinds}
 
 
-def _whole_accounts(sources: dict[str, RecordFile]) -> list[list[RecordFile]]:
-    """The sets of files that each tell all results: the game tree, and X-wins with Y-wins."""
-    accounts = [[sources["game_tree"]]] if "game_tree" in sources else []
-    if "xwin" in sources and "ywin" in sources:
-        accounts.append([sources["xwin"], sources["ywin"]])
-    return accounts
-
-
-def _read_records(
-    group: list[RecordFile],
-    crew: Crew,
-    files: dict[str, str],
-    problems: list[str],
-    progress: Progress | None,
-) -> Bytes:
-    """Enters one account of all results into a table; checks it by colour symmetry."""
-    rules = group[0].rules
+def _read(source: RecordFile, crew: Crew, progress: Progress | None) -> _Account:
+    rules = source.rules
     table = zeroed(np.uint8, node_count(rules))
     swapped = zeroed(np.uint8, slice_sizes(rules)[2 * rules.m])
-    for source in group:
-        check_whole(source.path, source.manifest, source.remedy)
-        partial = table if len(group) == 1 else zeroed(np.uint8, len(table))
-        partial_swapped = swapped if len(group) == 1 else zeroed(np.uint8, len(swapped))
-        read_into_tables(source, partial, partial_swapped, progress)
-        files[source.path.name] = (
-            f"size, manifest, checksums, and {source.count:,} records in order and range"
-        )
-        if len(group) > 1:
-            _add(table, partial, source, group)
-            _add(swapped, partial_swapped, source, group)
-    mark_impossible(rules, table, crew)
-    other = swap_colours(rules, table, crew)
-    other[other == IMPOSSIBLE] = 0  # records say nothing of impossible positions
-    if not np.array_equal(other, swapped):
-        rank = int(np.flatnonzero(other != swapped)[0])
-        node = node_count(rules) - len(swapped) + rank
-        position = position_at(*look_up_positions(np.array([node], np.uint64), rules), 0, rules)
-        problems.append(
-            f"'{position}' with Y to move instead is stored as {describe(int(swapped[rank]))}, "
-            f"with the colours swapped as {describe(int(other[rank]))} ({group[0].path.name})"
-        )
-    return table
+    check_whole(source.path, source.manifest, source.remedy)
+    read_into_tables(source, table, swapped, crew, progress)
+    return _Account(source.path.name, table, swapped)
 
 
-def _add(into: Bytes, more: Bytes, source: RecordFile, group: list[RecordFile]) -> None:
-    if np.any((into != 0) & (more != 0)):
-        names = " and ".join(f"'{one.path.name}'" for one in group)
-        raise CorruptTableError(f"{names} both claim a position: {source.remedy}")
-    np.maximum(into, more, out=into)
+def _dense_account(path: Path, rules: Rules, crew: Crew) -> _Account:
+    with DenseTable(path, rules) as opened:
+        check_whole(path, opened.manifest, f"{solve_command(rules)} again")
+        table = np.array(opened.bytes)
+        if opened.manifest.counts != counts_of_table(count_values(rules, table, crew)):
+            raise CorruptTableError(
+                f"'{path}': its manifest's counts are not those of its bytes: "
+                f"{solve_command(rules)} again"
+            )
+    swapped = swap_colours(rules, table, crew)
+    swapped[swapped == IMPOSSIBLE] = 0  # as records say it
+    return _Account(path.name, table, swapped)
 
 
-def _disagreement(
-    rules: Rules, node: int, group: list[RecordFile], table: int, records: int
-) -> list[str]:
-    position = position_at(*look_up_positions(np.array([node], np.uint64), rules), 0, rules)
-    names = " with ".join(source.path.name for source in group)
-    return [f"'{position}' is {describe(records)} in {names}, {describe(table)} in the other files"]
+def _whole_account(told: dict[str, _Account]) -> _Account | None:
+    """All results from records alone: the game tree, or X-wins with Y-wins."""
+    if "game_tree" in told:
+        return told["game_tree"]
+    if "xwin" not in told or "ywin" not in told:
+        return None
+    x, y = told["xwin"], told["ywin"]
+    # A position that both files claim differs from one of them in the comparison that follows.
+    joined = (np.maximum(x.table, y.table), np.maximum(x.swapped, y.swapped))
+    return _Account(f"{x.names} with {y.names}", *joined)
 
 
-def _partial_audit(
-    rules: Rules,
-    sources: dict[str, RecordFile],
-    files: dict[str, str],
-    problems: list[str],
-    crew: Crew,
-    progress: Progress | None,
-) -> Audit:
-    """One side's wins alone: nothing to audit against, so say which file is missing."""
-    missing = next(kind for kind in ("xwin", "ywin") if kind not in sources)
-    for source in sources.values():
-        check_whole(source.path, source.manifest, source.remedy)
-        swapped = zeroed(np.uint8, slice_sizes(rules)[2 * rules.m])
-        read_into_tables(source, zeroed(np.uint8, node_count(rules)), swapped, progress)
-        files[source.path.name] = f"checksums, and {source.count:,} records in order and range"
-    problems.append(
-        f"{data_path(Path(), missing, rules)} is missing, so no result can be audited: "
-        f"run 'fadefour solve --player {missing[0]}'"
-    )
-    return Audit(rules, files=files, problems=problems)
+def _colour_asymmetry(rules: Rules, account: _Account, crew: Crew) -> list[str]:
+    """Marks impossible positions; says where Y to move is not X to move with colours swapped."""
+    mark_impossible(rules, account.table, crew)
+    other = swap_colours(rules, account.table, crew)
+    other[other == IMPOSSIBLE] = 0
+    if np.array_equal(other, account.swapped):
+        return []
+    rank = int(np.flatnonzero(other != account.swapped)[0])
+    position = position_of(slice_bases(rules)[2 * rules.m] + rank, rules)
+    return [
+        f"'{position}', with Y to move instead, is {describe(int(account.swapped[rank]))} in "
+        f"{account.names}, but with colours swapped {describe(int(other[rank]))}"
+    ]
+
+
+def _part_of(rules: Rules, kind: str, account: _Account) -> _Account:
+    """What a file of this kind should say, if the account is right."""
+    table, swapped = account.table.copy(), account.swapped.copy()
+    table[table == IMPOSSIBLE] = 0
+    if kind != "game_tree":
+        bases, even_wins = slice_bases(rules), kind == "xwin"
+        for pieces in range(2 * rules.m + 1):  # X to move: an even byte is an X-win
+            part = table[bases[pieces] : bases[pieces + 1]]
+            x_to_move = pieces == 2 * rules.m or pieces % 2 == 0
+            part[part % 2 == (x_to_move == even_wins)] = 0
+        swapped[swapped % 2 == (not even_wins)] = 0
+    return _Account(account.names, table, swapped)
+
+
+def _disagreements(rules: Rules, kind: str, account: _Account, reference: _Account) -> list[str]:
+    if account is reference:
+        return []
+    expected = _part_of(rules, kind, reference)
+    says = np.where(account.table == IMPOSSIBLE, 0, account.table)
+    for found, wanted, base in (
+        (says, expected.table, 0),
+        (account.swapped, expected.swapped, slice_bases(rules)[2 * rules.m]),
+    ):
+        if not np.array_equal(found, wanted):
+            at = int(np.flatnonzero(found != wanted)[0])
+            side = " with Y to move instead" if base else ""
+            return [
+                f"'{position_of(base + at, rules)}'{side} is {describe(int(found[at]))} in "
+                f"{account.names}, {describe(int(wanted[at]))} by {reference.names}"
+            ]
+    return []

@@ -177,11 +177,12 @@ def merge_command(rules: Rules, folder: Path, threads: int, complete: bool, as_j
     Example:
       fadefour merge --complete
     """
-    del threads  # two pointers, one reader: the merge is a single stream
     if not folder.is_dir():
         raise InputError(f"--data '{folder}' is no folder: run 'fadefour solve --data {folder}'")
     with writing_in(folder):
-        manifest = records.merge(folder, rules, complete=complete, progress=progress_for(as_json))
+        manifest = records.merge(
+            folder, rules, complete=complete, threads=threads, progress=progress_for(as_json)
+        )
     path = records.data_path(folder, "game_tree", rules)
     told = {"file": str(path), "bytes": manifest.bytes, **manifest.counts}
     show(as_json, told, f"merged {told['records']:,} records into {path}")

@@ -130,13 +130,13 @@ def in_words(found: DefenseReport) -> str:
     """The report for people."""
     kept = found.won + found.held + found.lost_as_promised
     lines = [
-        f"{found.positions:,} positions: {found.won:,} promised wins delivered, {found.held:,} draws "
-        f"held, {found.lost_as_promised:,} lost in no fewer plies than promised, "
-        f"{found.positions - kept:,} failed",
+        f"{found.positions:,} positions: {found.won:,} promised wins delivered, "
+        f"{found.held:,} draws held, {found.lost_as_promised:,} lost in no fewer plies than "
+        f"promised, {found.positions - kept:,} failed",
         f"{found.threatened:,} threatened; in {found.threatened_now:,} the opponent would win next "
         f"move: {found.blocked:,} blocked, {found.won_at_once:,} answered by winning at once, "
         f"{found.unstoppable:,} lost already, {found.undefended:,} not defended",
-        f"{found.openings:,} openings besides; {found.lines:,} lines, {found.plies:,} plies played, "
+        f"{found.openings:,} openings besides; {found.lines:,} lines, {found.plies:,} plies, "
         f"{found.checked_values:,} values checked against their successors",
     ]
     lines += [f"FAILED: {failure}" for failure in found.failures]

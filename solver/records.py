@@ -16,7 +16,7 @@ import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,7 @@ Bytes = NDArray[np.uint8]
 RECORD_BYTES, HEADER_BYTES = 14, 8
 NO_CODE = 2**64 - 1
 NODES_AT_A_TIME = 1 << 18
+CHUNK_BYTES = 1 << 20
 WANTED: dict[str, int] = {
     "xwin": lib.FF_X_WINS,
     "ywin": lib.FF_Y_WINS,
@@ -128,6 +129,18 @@ def _counts_by_depth(counts: NDArray[np.uint64]) -> dict[str, Any]:
 # ---- reading ------------------------------------------------------------------------------------
 
 
+class Chunk(NamedTuple):
+    """Some records of a file, uint8 [14 * some], the first one's number and the code before it."""
+
+    number: int
+    before: int
+    records: Bytes
+
+    @property
+    def size(self) -> int:
+        return len(self.records) // RECORD_BYTES
+
+
 @dataclass(frozen=True)
 class RecordFile:
     """A ``.data`` file whose manifest, size and count agree."""
@@ -150,17 +163,20 @@ class RecordFile:
     def wanted(self) -> int:
         return WANTED[self.kind] | (int(lib.FF_EVERYTHING) if self.is_complete else 0)
 
-    def chunks(self) -> Iterator[Bytes]:
-        """Whole records, uint8 [14 * some], in order, every block checked against its checksum."""
-        left = b""
-        skip = HEADER_BYTES
+    def chunks(self) -> Iterator[Chunk]:
+        """All records in order, about a megabyte at a time, checked against block checksums."""
+        number, before = 0, NO_CODE
+        gathered, skip = bytearray(), HEADER_BYTES
         for block in checked_blocks(self.path, self.manifest, self.remedy):
-            data = left + block[skip:] if left else block[skip:]
+            gathered += block[skip:]
             skip = 0
-            whole = len(data) - len(data) % RECORD_BYTES
-            left = data[whole:]
-            if whole:
-                yield np.frombuffer(data, np.uint8, whole)
+            whole = len(gathered) - len(gathered) % RECORD_BYTES
+            if whole >= CHUNK_BYTES or (whole and number + whole // RECORD_BYTES == self.count):
+                records = np.frombuffer(bytes(gathered[:whole]), np.uint8)
+                yield Chunk(number, before, records)
+                number += whole // RECORD_BYTES
+                before = int(records[-RECORD_BYTES:][:8].view(np.uint64)[0])
+                del gathered[:whole]
 
     def bad_record(self, number: int) -> CorruptTableError:
         return CorruptTableError(
@@ -183,39 +199,66 @@ def open_records(
         )
     if manifest.counts.get("records") != count:
         raise CorruptTableError(f"'{path}': count and manifest disagree: {advice}")
-    return RecordFile(path, kind, manifest, count, advice)
+    opened = RecordFile(path, kind, manifest, count, advice)
+    if opened.is_complete and count != node_count(opened.rules):
+        raise CorruptTableError(
+            f"'{path}' is called complete but has {count} of {node_count(opened.rules)} "
+            f"positions: {advice}"
+        )
+    return opened
+
+
+def check_chunk(
+    source: RecordFile,
+    chunk: Chunk,
+    table: Bytes | None = None,
+    swapped: Bytes | None = None,
+) -> NDArray[np.uint64]:
+    """Checks records in full: order, canonical codes, results, depths, lines on the board.
+
+    Enters their results into ``table`` and ``swapped`` where given (see ``read_into_tables``).
+    Returns counts uint64 [512] by side to move and table byte.
+    """
+    counts = np.zeros(512, np.uint64)
+    good = lib.ff_read_records(
+        index_of(source.rules),
+        pointer(chunk.records, np.uint8, len(chunk.records)),
+        chunk.size,
+        source.wanted,
+        ffi.new("uint64_t *", chunk.before),
+        pointer(counts, np.uint64, 512),
+        ffi.NULL if table is None else pointer(table, np.uint8, node_count(source.rules)),
+        ffi.NULL if swapped is None else pointer(swapped, np.uint8, 0),
+    )
+    if good < chunk.size:
+        raise source.bad_record(chunk.number + good)
+    return counts
 
 
 def read_into_tables(
-    source: RecordFile, table: Bytes, swapped: Bytes, progress: Progress | None = None
-) -> NDArray[np.uint64]:
+    source: RecordFile, table: Bytes, swapped: Bytes, crew: Crew, progress: Progress | None = None
+) -> None:
     """Checks every record in full and enters its results: ``table`` uint8 [nodes] for the side to
-    move (X in the full slice), ``swapped`` uint8 [full nodes] for Y to move in the full slice.
+    move (X in the full slice), ``swapped`` uint8 [full nodes] for Y to move in the full slice."""
+    report = progress or Silent()
+    counts, done = np.zeros(512, np.uint64), 0
 
-    Returns counts uint64 [2, 256] by side to move and table byte.
-    """
-    report, rules = progress or Silent(), source.rules
-    last, counts = ffi.new("uint64_t *", NO_CODE), np.zeros((2, 256), np.uint64)
-    done = 0
+    def enter(chunk: Chunk) -> tuple[int, NDArray[np.uint64]]:
+        return chunk.size, check_chunk(source, chunk, table, swapped)
+
     report.begin(source.path.name, source.count, "record")
-    for chunk in source.chunks():
-        some = len(chunk) // RECORD_BYTES
-        good = lib.ff_read_records(
-            index_of(rules),
-            pointer(chunk, np.uint8, len(chunk)),
-            some,
-            source.wanted,
-            last,
-            pointer(counts, np.uint64, 512),
-            pointer(table, np.uint8, node_count(rules)),
-            pointer(swapped, np.uint8, slice_sizes(rules)[2 * rules.m]),
-        )
-        if good < some:
-            raise source.bad_record(done + good)
+    for some, counted in crew.map(enter, source.chunks()):
+        counts += counted
         done += some
         report.reach(done)
+    counted_by_depth = _counts_by_depth(counts)
+    for side in ("x_to_move", "y_to_move"):
+        if source.manifest.counts.get(side, {}) != counted_by_depth.get(side, {}):
+            raise CorruptTableError(
+                f"'{source.path}': its manifest's counts are not those of its records: "
+                f"{source.remedy}"
+            )
     report.end(f"{done:>14,} records checked")
-    return counts
 
 
 def mark_impossible(rules: Rules, table: Bytes, crew: Crew) -> None:
@@ -230,12 +273,14 @@ def mark_impossible(rules: Rules, table: Bytes, crew: Crew) -> None:
 
 
 class _Input:
-    """A window on the records of one file, refilled as they are used."""
+    """A window on the records of one file, checked in full and refilled as they are used."""
 
-    def __init__(self, source: RecordFile) -> None:
-        self._source, self._chunks = source, source.chunks()
-        self._last = ffi.new("uint64_t *", NO_CODE)
-        self._checked = 0
+    def __init__(self, source: RecordFile, crew: Crew) -> None:
+        def checked(chunk: Chunk) -> Bytes:
+            check_chunk(source, chunk)
+            return chunk.records
+
+        self._chunks = crew.map(checked, source.chunks())
         self.window: Bytes = np.empty(0, np.uint8)
         self.ended = False
 
@@ -252,20 +297,13 @@ class _Input:
         chunk = next(self._chunks, None)
         if chunk is None:
             self.ended = True
-            return
-        some = len(chunk) // RECORD_BYTES
-        good = lib.ff_check_records(
-            pointer(chunk, np.uint8, len(chunk)), some, self._source.wanted, self._last
-        )
-        if good < some:
-            raise self._source.bad_record(self._checked + good)
-        self._checked += some
-        self.window = chunk
+        else:
+            self.window = chunk
 
 
-def merged_chunks(left: RecordFile, right: RecordFile) -> Iterator[Bytes]:
+def merged_chunks(left: RecordFile, right: RecordFile, crew: Crew) -> Iterator[Bytes]:
     """The records of two files in order, two pointers and a few buffers; constant memory."""
-    a, b = _Input(left), _Input(right)
+    a, b = _Input(left, crew), _Input(right, crew)
     used_a, used_b = ffi.new("uint64_t *"), ffi.new("uint64_t *")
     while True:
         a.refill()
@@ -288,6 +326,19 @@ def merged_chunks(left: RecordFile, right: RecordFile) -> Iterator[Bytes]:
         b.use(used_b[0])
         if written:
             yield out[: written * RECORD_BYTES]
+
+
+def count_merged(left: RecordFile, right: RecordFile) -> int:
+    """How many records the merge will have, by the codes alone. It trusts the files, which the
+    merge itself does not: a wrong count ends in an error there."""
+    common = 0
+    if left.count and right.count:
+        maps = [np.memmap(source.path, np.uint8, "r", HEADER_BYTES) for source in (left, right)]
+        common = lib.ff_count_common(
+            *(pointer(maps[0], np.uint8, left.count * RECORD_BYTES), left.count),
+            *(pointer(maps[1], np.uint8, right.count * RECORD_BYTES), right.count),
+        )
+    return left.count + right.count - int(common)
 
 
 def completed_chunks(rules: Rules, decided: Iterable[Bytes]) -> Iterator[Bytes]:
@@ -319,30 +370,28 @@ def merge(
     rules: Rules,
     *,
     complete: bool = False,
+    threads: int | None = None,
     progress: Progress | None = None,
 ) -> Manifest:
     """Merges the X-win and Y-win files of a folder into its game tree."""
     report = progress or Silent()
     wins = [open_records(data_path(folder, kind, rules), kind, rules) for kind in ("xwin", "ywin")]
-    if complete:
-        count, chunks = node_count(rules), completed_chunks(rules, merged_chunks(*wins))
-    else:
-        count = sum(len(chunk) // RECORD_BYTES for chunk in merged_chunks(*wins))
-        chunks = merged_chunks(*wins)
+    count = node_count(rules) if complete else count_merged(*wins)
     path = data_path(folder, "game_tree", rules)
     report.begin(path.name, count, "record")
     done = 0
     with (
+        Crew(threads) as checkers,
         NewFile(path, "game_tree", rules, HEADER_BYTES + count * RECORD_BYTES) as new,
-        Crew(1) as reader,  # reads and merges while this thread checksums and writes
+        Crew(1) as reader,  # merges while this thread checksums and writes
     ):
+        chunks = merged_chunks(wins[0], wins[1], checkers)
         new.write(struct.pack("<Q", count))
-        for chunk in reader.ahead(chunks):
+        for chunk in reader.ahead(completed_chunks(rules, chunks) if complete else chunks):
             new.write(chunk)
             done += len(chunk) // RECORD_BYTES
             report.reach(done)
-        counts = {"records": count, "complete": complete, **_joined_counts(wins)}
-        manifest = new.commit(counts)
+        manifest = new.commit({"records": count, "complete": complete, **_joined_counts(wins)})
     report.end(f"{count:>14,} records")
     return manifest
 

@@ -12,7 +12,7 @@ import contextlib
 import mmap
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,8 @@ from solver.storage import Manifest, NewFile, check_block, open_manifest
 Default = TypeVar("Default")
 
 BYTES_AT_A_TIME = 1 << 22
+
+RECORD = np.dtype([("code", "<u8"), ("dp", "i1", 2), ("depth", "<u2", 2)])
 
 
 class Value(NamedTuple):
@@ -73,11 +75,16 @@ def write_table(folder: Path, solution: Solution) -> Manifest:
     with NewFile(path, "table", solution.rules, len(table)) as new:
         for first in range(0, len(table), BYTES_AT_A_TIME):
             new.write(table[first : first + BYTES_AT_A_TIME])
-        by_slice = {
-            str(pieces): {str(byte): int(row[byte]) for byte in np.flatnonzero(row)}
-            for pieces, row in enumerate(solution.counts)
-        }
-        return new.commit({"nodes": len(table), "bytes_by_slice": by_slice})
+        return new.commit(counts_of_table(solution.counts))
+
+
+def counts_of_table(counts: NDArray[np.uint64]) -> dict[str, Any]:
+    """Counts [slices, 256] of table bytes as the manifest states them."""
+    by_slice = {
+        str(pieces): {str(byte): int(row[byte]) for byte in np.flatnonzero(row)}
+        for pieces, row in enumerate(counts)
+    }
+    return {"nodes": int(counts.sum()), "bytes_by_slice": by_slice}
 
 
 class Table(ABC):
@@ -260,7 +267,7 @@ class DenseTable(Table):
 
 
 class RecordTable(Table):
-    """A sorted ``.data`` file, searched: what it does not list, or lists as 0, is a draw."""
+    """A sorted game tree, searched: what it does not list, or lists as 0, is a draw."""
 
     def __init__(self, source: RecordFile) -> None:
         self.path, self.rules, self._source = source.path, source.rules, source
@@ -278,18 +285,6 @@ class RecordTable(Table):
 
     def _bytes(self, x: Int8Array, y: Int8Array, to_move: Int8Array) -> NDArray[np.uint8]:
         find_nodes(x, y, to_move, self.rules)  # refuses what is no position
-        codes = self._codes(x, y, to_move)
-        places = np.empty(len(codes), np.int64)
-        lib.ff_find_records(
-            pointer(self._map.bytes[HEADER_BYTES:], np.uint8, self._source.count * RECORD_BYTES),
-            self._source.count,
-            pointer(codes, np.uint64, len(codes)),
-            len(codes),
-            pointer(places, np.int64, len(codes)),
-        )
-        return self._values_at(places, to_move)
-
-    def _codes(self, x: Int8Array, y: Int8Array, to_move: Int8Array) -> Uint64Array:
         codes = np.empty(len(to_move), np.uint64)
         lib.ff_record_codes(
             index_of(self.rules),
@@ -297,19 +292,49 @@ class RecordTable(Table):
             len(codes),
             pointer(codes, np.uint64, len(codes)),
         )
-        return codes
+        if not self._source.count:
+            return np.zeros(len(codes), np.uint8)
+        places = np.empty(len(codes), np.uint64)
+        lib.ff_find_records(
+            pointer(self._map.bytes[HEADER_BYTES:], np.uint8, self._source.count * RECORD_BYTES),
+            self._source.count,
+            pointer(codes, np.uint64, len(codes)),
+            len(codes),
+            pointer(places, np.uint64, len(codes)),
+        )
+        return self._values_at(places, codes, to_move)
 
-    def _values_at(self, places: NDArray[np.int64], to_move: Int8Array) -> NDArray[np.uint8]:
-        listed = np.flatnonzero(places >= 0)
-        offsets = (HEADER_BYTES + places[listed] * RECORD_BYTES).astype(np.uint64)
-        self._map.check_many(offsets)
-        self._map.check_many(offsets + np.uint64(RECORD_BYTES - 1))
-        side = to_move[listed].astype(np.uint64)
-        results = self._map.bytes[offsets + np.uint64(8) + side].astype(np.int8)
-        low = self._map.bytes[offsets + np.uint64(10) + np.uint64(2) * side]
-        values = np.zeros(len(places), np.uint8)
-        values[listed] = np.where(results != 0, low + 1, 0)
-        return values
+    def _values_at(
+        self, places: Uint64Array, codes: Uint64Array, to_move: Int8Array
+    ) -> NDArray[np.uint8]:
+        """Table bytes from the records at these places, 0 where another code stands there.
+
+        The search read codes unchecked. Once the record found and the one before it are checked,
+        they prove by order that a code between them is absent.
+        """
+        last = np.uint64(self._source.count - 1)
+        records = []
+        for near in (np.minimum(places, last), np.maximum(places, 1) - np.uint64(1)):
+            offsets = np.uint64(HEADER_BYTES) + near * np.uint64(RECORD_BYTES)
+            self._map.check_many(offsets)
+            self._map.check_many(offsets + np.uint64(RECORD_BYTES - 1))
+            columns = np.arange(RECORD_BYTES, dtype=np.uint64)
+            records.append(self._map.bytes[offsets[:, None] + columns].view(RECORD)[:, 0])
+        found, before = records
+        listed = found["code"] == codes
+        if ((before["code"] >= codes) & (places > 0)).any() or (
+            (found["code"] < codes) & (places <= last)
+        ).any():
+            raise CorruptTableError(f"'{self.path}' is not sorted: {self._source.remedy}")
+        result = np.where(to_move, found["dp"][:, 1], found["dp"][:, 0])
+        depth = np.where(to_move, found["depth"][:, 1], found["depth"][:, 0])
+        mover_wins = (result == 1) != (to_move != 0)
+        told = listed & (result != 0)
+        if (told & ((np.abs(result) != 1) | (depth % 2 != mover_wins) | (depth > 253))).any():
+            raise CorruptTableError(
+                f"'{self.path}' has a depth that does not fit its result: {self._source.remedy}"
+            )
+        return np.where(told, depth + 1, 0).astype(np.uint8)
 
 
 def open_table(path: str | Path = "data", rules: Rules | None = None) -> Table:
@@ -329,6 +354,9 @@ def open_table(path: str | Path = "data", rules: Rules | None = None) -> Table:
             f"'{path}' has no table for {wanted.name}: {solve_command(wanted)} --data {path}"
         )
     if path.suffix == ".data":
-        kind = next((kind for kind in ("xwin", "ywin") if path.name.startswith(kind)), "game_tree")
-        return RecordTable(open_records(path, kind, rules))
+        if path.name.startswith(("xwin", "ywin")):
+            raise InputError(
+                f"'{path}' has one player's wins only: run 'fadefour merge' and open the game tree"
+            )
+        return RecordTable(open_records(path, "game_tree", rules))
     return DenseTable(path, rules)

@@ -1,0 +1,121 @@
+"""Fixtures that several test files share: solved folders, the truth, the command, kill -9."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import multiprocessing
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType, ModuleType
+from typing import Any, NamedTuple
+
+import brute_force
+import pytest
+
+import cli
+from solver import Rules, Solution, merge, solve, swap_colours, write_table, write_wins
+from solver.kernels import Crew
+
+
+class Outcome(NamedTuple):
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+def run_cli(*arguments: str | Path) -> Outcome:
+    """Runs ``fadefour`` in this process, from ``cli.main`` on, as the console script does."""
+    out, err, code = io.StringIO(), io.StringIO(), 0
+    kept, sys.argv = sys.argv, ["fadefour", *map(str, arguments)]
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            cli.main()
+    except SystemExit as stop:
+        code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+    finally:
+        sys.argv = kept
+    return Outcome(code, out.getvalue(), err.getvalue())
+
+
+@pytest.fixture(scope="session")
+def fadefour() -> Callable[..., Outcome]:
+    return run_cli
+
+
+def kill_at_line(number: int, source: str) -> None:
+    """From now on, this process dies by SIGKILL before the ``number``-th line run in a file."""
+    left = number
+
+    def each_line(frame: FrameType, event: str, argument: object) -> Any:
+        nonlocal left
+        if frame.f_code.co_filename != source:
+            return None
+        if event == "line":
+            left -= 1
+            if left < 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return each_line
+
+    sys.settrace(each_line)
+
+
+def killed_at_line(number: int, module: ModuleType, work: Callable[[], object]) -> bool:
+    """Runs ``work`` in a child that is killed as above; False once it ends before that line."""
+
+    def doomed() -> None:
+        kill_at_line(number, str(module.__file__))
+        work()
+
+    child = multiprocessing.get_context("fork").Process(target=doomed)
+    child.start()
+    child.join()
+    assert child.exitcode in (0, -signal.SIGKILL)
+    return child.exitcode != 0
+
+
+@pytest.fixture(scope="session", name="killed_at_line")
+def killed_at_line_fixture() -> Callable[[int, ModuleType, Callable[[], object]], bool]:
+    return killed_at_line
+
+
+@pytest.fixture(scope="session")
+def rules33() -> Rules:
+    return Rules(3, 3, 3)
+
+
+@pytest.fixture(scope="session")
+def truth33() -> dict[brute_force.Position, brute_force.Value]:
+    """Every position of D(3, 3, 3), reachable or not, valued without any product code."""
+    return brute_force.solve(brute_force.all_positions(3, 3, 3), 3, 3, 3)
+
+
+@pytest.fixture(scope="session")
+def solved33(tmp_path_factory: pytest.TempPathFactory, rules33: Rules) -> Path:
+    """A folder with the table, both players' wins and the game tree of D(3, 3, 3). Read only."""
+    folder, solution = tmp_path_factory.mktemp("solved33"), solve(rules33)
+    write_table(folder, solution)
+    with Crew() as crew:
+        swapped = swap_colours(rules33, solution.table, crew)
+        for kind in ("xwin", "ywin"):
+            write_wins(folder, kind, rules33, solution.table, swapped, crew)
+    merge(folder, rules33)
+    return folder
+
+
+@pytest.fixture
+def copy33(solved33: Path, tmp_path: Path) -> Path:
+    """The same files, to be damaged."""
+    return Path(shutil.copytree(solved33, tmp_path / "data"))
+
+
+@pytest.fixture(scope="session")
+def solution44() -> Solution:
+    """D(4, 4, 4), solved once for the whole session, by two threads."""
+    return solve(Rules(4, 4, 4), threads=2)
