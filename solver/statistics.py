@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from solver.drawing import outcome
 from solver.errors import InputError
 from solver.retrograde import FINISHED, IMPOSSIBLE, UNDECIDED, deepest_of
 from solver.rules import Rules
+from solver.table import value_of_byte
 
 Counts = NDArray[np.uint64]
 
@@ -35,8 +37,10 @@ def summary(rules: Rules, counts: Counts) -> dict[str, Any]:
         {"plies": plies, "result": "win" if plies % 2 else "loss", "nodes": int(total[plies + 1])}
         for plies in range(deepest_of(counts) + 1)
     ]
+    result, plies = value_of_byte(int(np.flatnonzero(counts[0])[0]))  # slice 0 is the start
     return {
         "rules": {"n": rules.n, "m": rules.m, "k": rules.k},
+        "start": {"result": result, "plies": plies},
         "nodes": int(total.sum()),
         "results": by_result(total),
         "deepest": deepest_of(counts),
@@ -61,9 +65,10 @@ def text(rules: Rules, counts: Counts) -> str:
             *([str(row["plies"]), row["result"], f"{row['nodes']:,}"] for row in told["depths"]),
         ]
     )
+    start = outcome(value_of_byte(int(np.flatnonzero(counts[0])[0])))
     return (
         f"Canonical positions of {rules.name}, for the side to move\n\n{by_slice}\n\n"
-        f"Plies to the end\n\n{by_depth}"
+        f"Plies to the end\n\n{by_depth}\n\nThe start, for X: {start}"
     )
 
 
@@ -102,7 +107,8 @@ def histogram_png(path: Path, rules: Rules, counts: Counts) -> None:
         f"drop-oldest {rules.n}×{rules.n}, m={rules.m}, k={rules.k}: "
         f"{results['draw']:,} of {int(total.sum()):,} are draws (endless)"
     )
-    axes.legend()
+    axes.set_ylim(top=10 * nodes.max())  # room for the legend
+    axes.legend(ncols=2)
     try:
         figure.savefig(path)
     except (OSError, ValueError) as error:
