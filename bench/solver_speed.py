@@ -3,7 +3,7 @@
 Prints, for 4x4 m=4 k=4: the textbook X-win solve (bench/textbook.c, one thread), our solve of both
 players on all slices, the audit, the files beside plainly writing and checksumming the same
 bytes, and probing. The textbook's records must equal ours byte for byte, or this exits with 1.
-``--m5`` adds 4x4 m=5 (5 GB of memory, about a minute). Medians of several runs where a run is short.
+``--m5`` adds 4x4 m=5 (5 GB of memory, about a minute). Short runs are repeated; medians.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def show(what: str, figure: str) -> None:
 
 def textbook(folder: Path) -> tuple[float, Path]:
     program, records = folder / "textbook", folder / "textbook_xwin.data"
-    flags = "-O3 -march=native -std=c11 -Wall -Wextra -Werror".split()
+    flags = ["-O3", "-march=native", "-std=c11", "-Wall", "-Wextra", "-Werror"]
     subprocess.run(["gcc", *flags, str(BENCH / "textbook.c"), "-o", str(program)], check=True)
     out = subprocess.run(
         [str(program), "4", "4", "4", "--records", str(records)],

@@ -36,7 +36,7 @@ from solver.records import (
 )
 from solver.retrograde import FINISHED, IMPOSSIBLE, UNDECIDED, count_values, zeroed
 from solver.rules import Rules
-from solver.storage import check_whole
+from solver.storage import check_whole, is_there
 from solver.table import (
     DenseTable,
     counts_of_table,
@@ -159,18 +159,19 @@ def verify_folder(
     with Crew(threads) as crew:
         dense = table_path(folder, rules)
         sources = _record_files(folder, rules)
-        if not sources and not dense.exists():
+        has_table = is_there(dense)
+        if not sources and not has_table:
             raise MissingTableError(
                 f"'{folder}' has nothing to verify for {rules.name}: "
                 f"{solve_command(rules)} --data {folder}"
             )
         told = {kind: _read(source, crew, progress) for kind, source in sources.items()}
-        reference = _dense_account(dense, rules, crew) if dense.exists() else _whole_account(told)
+        reference = _dense_account(dense, rules, crew) if has_table else _whole_account(told)
         files = {
             source.path.name: f"checksums, manifest, {source.count:,} records in order and range"
             for source in sources.values()
         }
-        if dense.exists():
+        if has_table:
             files[dense.name] = "checksums and manifest"
         if reference is None:
             missing = next(kind for kind in ("xwin", "ywin") if kind not in sources)
@@ -189,7 +190,7 @@ def verify_folder(
 
 def _record_files(folder: Path, rules: Rules) -> dict[str, RecordFile]:
     kinds = [
-        kind for kind in ("xwin", "ywin", "game_tree") if data_path(folder, kind, rules).exists()
+        kind for kind in ("xwin", "ywin", "game_tree") if is_there(data_path(folder, kind, rules))
     ]
     return {kind: open_records(data_path(folder, kind, rules), kind, rules) for kind in kinds}
 

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solver.errors import CorruptTableError
+from solver.retrograde import IMPOSSIBLE
 from solver.rules import Rules
-from solver.storage import NewFile, checked_blocks, finish_interrupted, open_manifest, remove
+from solver.storage import NewFile, checked_blocks, is_there, open_manifest, remove
 
 BYTES_AT_A_TIME = 1 << 24
 
@@ -38,8 +39,7 @@ class CheckpointFile:
         return checkpoint_path(self.folder, self.rules)
 
     def load(self, full: NDArray[np.uint8]) -> int | None:
-        finish_interrupted(self.path)
-        if not self.path.exists():
+        if not is_there(self.path):
             return None
         remedy = f"remove '{self.path}' to start from the beginning"
         manifest = open_manifest(self.path, "checkpoint", remedy, self.rules)
@@ -47,11 +47,19 @@ class CheckpointFile:
             raise CorruptTableError(
                 f"'{self.path}' has {manifest.bytes} bytes, expected {len(full)}: {remedy}"
             )
-        at = 0
+        at = deepest = 0
         for block in checked_blocks(self.path, manifest, remedy):
-            full[at : at + len(block)] = np.frombuffer(block, np.uint8)
+            values = np.frombuffer(block, np.uint8)
+            full[at : at + len(block)] = values
+            deepest = max(deepest, int(values[values != IMPOSSIBLE].max(initial=0)))
             at += len(block)
-        return int(manifest.counts["depth"])
+        depth = deepest - 1  # a checkpoint is saved only when something was settled
+        if manifest.counts.get("depth") != depth:
+            raise CorruptTableError(
+                f"'{self.path}' is settled to depth {depth}, its manifest says "
+                f"{manifest.counts.get('depth')!r}: {remedy}"
+            )
+        return depth
 
     def save_if_due(self, full: NDArray[np.uint8], depth: int) -> None:
         if time.monotonic() - self._saved_at < self.every_seconds:

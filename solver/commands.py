@@ -120,7 +120,7 @@ def solve_command(
     """
     if table_only and stats_only:
         raise InputError("--table-only and --stats-only exclude each other: give one of them")
-    if checkpoint_minutes < 0:
+    if not checkpoint_minutes >= 0:  # nan is not
         raise InputError(f"--checkpoint-minutes {checkpoint_minutes}: use 0 or more")
     players = [] if table_only or stats_only else list("xy" if player == "both" else player)
     needs = estimate(rules, folder, players, table=not stats_only)

@@ -110,28 +110,33 @@ class ExportOptions:
             raise InputError(f"validation={self.validation}: use a share from 0 up to 1")
         if self.sample is not None and self.sample < 1:
             raise InputError(f"sample={self.sample}: use at least 1 position")
+        if self.seed < 0:
+            raise InputError(f"seed={self.seed}: use 0 or more")
+
+
+def _in_play(table: DenseTable) -> Iterator[Uint64Array]:
+    """The nodes that are neither finished nor impossible, in rising order, some at a time."""
+    total = node_count(table.rules)
+    for first in range(0, total, NODES_AT_A_TIME):
+        values = table.bytes[first : min(first + NODES_AT_A_TIME, total)]
+        in_play = np.flatnonzero((values != FINISHED) & (values != IMPOSSIBLE))
+        yield (in_play + first).astype(np.uint64)
 
 
 def _chosen_nodes(table: DenseTable, options: ExportOptions) -> Iterator[Uint64Array]:
-    """The nodes to export, in rising order, some at a time."""
-    total = node_count(table.rules)
-    chosen: Uint64Array | None = None
-    if options.sample is not None:
-        # Drawn with the ones not in play in mind, then cut to size, so that the sample is uniform.
-        random = np.random.default_rng(options.seed)
-        order = random.permutation(total)[: min(total, 2 * options.sample + 1000)]
-        values = table.bytes[order]
-        in_play = order[(values != FINISHED) & (values != IMPOSSIBLE)]
-        chosen = np.sort(in_play[: options.sample]).astype(np.uint64)
-    for first in range(0, total, NODES_AT_A_TIME):
-        end = min(first + NODES_AT_A_TIME, total)
-        if chosen is None:
-            values = table.bytes[first:end]
-            in_play = np.flatnonzero((values != FINISHED) & (values != IMPOSSIBLE))
-            yield (in_play + first).astype(np.uint64)
-        else:
-            low, high = np.searchsorted(chosen, [first, end])
-            yield chosen[low:high]
+    """The nodes to export: all in play, or a uniform sample of them, by their number."""
+    if options.sample is None:
+        yield from _in_play(table)
+        return
+    playable = sum(len(nodes) for nodes in _in_play(table))
+    size = min(options.sample, playable)
+    random = np.random.default_rng(options.seed)
+    chosen = np.sort(random.choice(playable, size, replace=False, shuffle=False))
+    seen = 0
+    for nodes in _in_play(table):
+        low, high = np.searchsorted(chosen, [seen, seen + len(nodes)])
+        yield nodes[chosen[low:high] - seen]
+        seen += len(nodes)
 
 
 class _Shards:

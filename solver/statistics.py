@@ -110,7 +110,7 @@ def histogram_png(path: Path, rules: Rules, counts: Counts) -> None:
     axes.set_ylim(top=10 * nodes.max())  # room for the legend
     axes.legend(ncols=2)
     try:
-        figure.savefig(path)
+        figure.savefig(path, format="png")
     except (OSError, ValueError) as error:
         raise InputError(f"cannot write '{path}': {error}") from error
     finally:

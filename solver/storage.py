@@ -11,8 +11,9 @@ A new version is written beside the old one and takes its place in this order::
     4  name.json.new -> name.json
 
 Before 2 nothing has changed, and ``name.new`` is litter that the next writer removes. From 2 on
-the new version is what counts, and whoever opens the file next completes 3 and 4. So a crash at
-any moment leaves the old file or the new one, with the manifest that belongs to it.
+the new version is what counts, and whoever opens the file next completes 3 and 4 (unless its
+writer, who holds the folder's lock, is still at it). So a crash at any moment leaves the old file
+or the new one, with the manifest that belongs to it.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ FORMAT, VERSION = "fadefour", 1
 
 SMALLEST_BLOCK = 1 << 16
 MOST_BLOCKS = 4096  # keeps the manifest of a table of gigabytes small
+
+_HELD: set[Path] = set()  # the folders in which this process is the writer
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,10 @@ def _new(path: Path) -> Path:
     return path.with_name(path.name + ".new")
 
 
+def _pending_manifest(path: Path) -> Path:
+    return path.with_name(path.name + ".json.writing")
+
+
 @contextlib.contextmanager
 def writing_in(folder: Path) -> Iterator[None]:
     """Holds the folder for one writer at a time; makes it if need be. The lock leaves no file."""
@@ -91,9 +98,12 @@ def writing_in(folder: Path) -> Iterator[None]:
         raise InputError(
             f"another fadefour is writing in '{folder}': wait for it, or use another --data folder"
         ) from None
+    held = folder.resolve()
+    _HELD.add(held)
     try:
         yield
     finally:
+        _HELD.discard(held)
         os.close(handle)
 
 
@@ -106,14 +116,36 @@ def _sync_folder(folder: Path) -> None:
 
 
 def finish_interrupted(path: Path) -> None:
-    """Completes a replacement that was decided but not finished."""
+    """Completes a replacement that was decided but not finished, unless its writer is at it."""
+    if not _new(manifest_path(path)).exists():
+        return
+    if path.parent.resolve() in _HELD:
+        _finish(path)
+        return
+    with contextlib.suppress(OSError):  # a folder that cannot be written to stays as it is
+        handle = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _finish(path)
+        finally:
+            os.close(handle)
+
+
+def _finish(path: Path) -> None:
+    """The last two steps; for the one writer of the folder."""
     decided = _new(manifest_path(path))
     if not decided.exists():
         return
     for source, target in ((_new(path), path), (decided, manifest_path(path))):
-        with contextlib.suppress(FileNotFoundError):  # done already, here or by another reader
+        with contextlib.suppress(FileNotFoundError):  # done before the interruption
             os.replace(source, target)
     _sync_folder(path.parent)
+
+
+def is_there(path: Path) -> bool:
+    """Does the file exist, once what was decided is done?"""
+    finish_interrupted(path)
+    return path.exists()
 
 
 def block_size(total_bytes: int) -> int:
@@ -139,7 +171,7 @@ class NewFile:
     """
 
     def __init__(self, path: Path, kind: str, rules: Rules, total_bytes: int) -> None:
-        finish_interrupted(path)
+        _finish(path)
         self.path, self._kind, self._rules = path, kind, rules
         self._block = block_size(total_bytes)
         self._crc32: list[str] = []
@@ -161,6 +193,7 @@ class NewFile:
         trace: TracebackType | None,
     ) -> None:
         self._file.close()
+        _pending_manifest(self.path).unlink(missing_ok=True)
         if not _new(manifest_path(self.path)).exists():
             _new(self.path).unlink(missing_ok=True)
 
@@ -204,35 +237,38 @@ class NewFile:
         )
         try:
             os.fsync(self._file.fileno())
-            pending = self.path.with_name(self.path.name + ".json.writing")
+            pending = _pending_manifest(self.path)
             with open(pending, "w") as out:
                 out.write(manifest.to_json())
                 out.flush()
                 os.fsync(out.fileno())
             os.replace(pending, _new(manifest_path(self.path)))
             _sync_folder(self.path.parent)
-            finish_interrupted(self.path)
+            _finish(self.path)
         except OSError as error:
             _no_room(self.path, error)
         return manifest
 
 
 def remove(path: Path) -> None:
-    """Removes a file, its manifest, and what an interrupted write left of either."""
-    manifest = manifest_path(path)
-    for litter in (_new(manifest), manifest, _new(path), path):
+    """Removes a file, its manifest, and what an interrupted write left of either.
+
+    The file goes before its manifest: a manifest without a file is no file, but a file without a
+    manifest is a damaged one.
+    """
+    _finish(path)
+    for litter in (path, manifest_path(path), _new(path), _pending_manifest(path)):
         litter.unlink(missing_ok=True)
 
 
 def open_manifest(path: Path, kind: str, remedy: str, rules: Rules | None = None) -> Manifest:
     """The manifest of an existing file, checked against the file's size and what is expected."""
-    finish_interrupted(path)
-    if not path.exists():
+    if not is_there(path):
         raise MissingTableError(f"'{path}' does not exist: {remedy}")
     manifest = _read_manifest(path, remedy)
     if manifest.kind != kind:
         raise CorruptTableError(
-            f"'{path}' is a file of kind '{manifest.kind}', not '{kind}': {remedy}"
+            f"'{path}' is a file of kind {manifest.kind!r}, not {kind!r}: {remedy}"
         )
     if rules is not None and manifest.rules != rules:
         raise CorruptTableError(
@@ -253,7 +289,7 @@ def _read_manifest(path: Path, remedy: str) -> Manifest:
         body = json.loads(source.read_text())
     except FileNotFoundError:
         raise CorruptTableError(f"'{path}' has no manifest '{source.name}': {remedy}") from None
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:  # ValueError: no JSON, no text
         raise CorruptTableError(f"'{source}' cannot be read ({error}): {remedy}") from error
     try:
         if body["format"] != FORMAT or body["version"] != VERSION:
@@ -276,9 +312,14 @@ def _read_manifest(path: Path, remedy: str) -> Manifest:
             [str(crc) for crc in sums["crc32"]],
             str(sums["sha256"]),
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise CorruptTableError(f"'{source}' is no manifest ({error!r}): {remedy}") from error
-    blocks = -(-manifest.bytes // manifest.block_bytes) if manifest.block_bytes > 0 else -1
+    if manifest.block_bytes != block_size(manifest.bytes):
+        raise CorruptTableError(
+            f"'{source}' has blocks of {manifest.block_bytes} bytes, expected "
+            f"{block_size(manifest.bytes)}: {remedy}"
+        )
+    blocks = -(-manifest.bytes // manifest.block_bytes)
     if blocks != len(manifest.crc32):
         raise CorruptTableError(
             f"'{source}' lists {len(manifest.crc32)} block checksums for {blocks} blocks: {remedy}"

@@ -30,7 +30,7 @@ from solver.kernels import index_of, lib, pointer
 from solver.records import HEADER_BYTES, RECORD_BYTES, RecordFile, data_path, open_records
 from solver.retrograde import IMPOSSIBLE, Solution
 from solver.rules import Position, Rules
-from solver.storage import Manifest, NewFile, check_block, open_manifest
+from solver.storage import Manifest, NewFile, check_block, is_there, open_manifest
 
 Default = TypeVar("Default")
 
@@ -346,10 +346,11 @@ def open_table(path: str | Path = "data", rules: Rules | None = None) -> Table:
     path = Path(path)
     if path.is_dir():
         wanted = rules or Rules()
-        if table_path(path, wanted).exists():
+        if is_there(table_path(path, wanted)):
             return DenseTable(table_path(path, wanted), wanted)
-        if data_path(path, "game_tree", wanted).exists():
-            return RecordTable(open_records(data_path(path, "game_tree", wanted), "game_tree"))
+        tree = data_path(path, "game_tree", wanted)
+        if is_there(tree):
+            return RecordTable(open_records(tree, "game_tree", wanted))
         raise MissingTableError(
             f"'{path}' has no table for {wanted.name}: {solve_command(wanted)} --data {path}"
         )

@@ -456,8 +456,8 @@ def test_codes_of_no_canonical_position_are_refused(
     copy33: Path, fadefour: Callable[..., Any], spoilt: str
 ) -> None:
     craft_xwin(copy33, CODES[spoilt])
-    for command in (("merge", "--complete"), ("verify",)):
-        assert_refused(fadefour, copy33, "xwin", *command)
+    for command in (("merge",), ("merge", "--complete"), ("verify",)):
+        assert_refused(fadefour, copy33, XWIN, *command)
 
 
 @pytest.mark.parametrize("spoilt", ON_THE_BOARD)
@@ -465,7 +465,8 @@ def test_results_that_the_board_rules_out_are_refused(
     copy33: Path, fadefour: Callable[..., Any], spoilt: str
 ) -> None:
     craft_xwin(copy33, ON_THE_BOARD[spoilt])
-    assert_refused(fadefour, copy33, XWIN, "verify")
+    for command in (("merge",), ("merge", "--complete"), ("verify",)):
+        assert_refused(fadefour, copy33, XWIN, *command)
 
 
 @pytest.mark.parametrize("command", [("merge",), ("merge", "--complete"), ("verify",)], ids=str)

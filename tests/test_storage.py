@@ -661,3 +661,20 @@ def test_one_thread_and_two_solve_4x4_to_the_same_bytes(solution44: Solution) ->
     found = solve(solution44.rules, threads=1)
     assert np.array_equal(found.table, solution44.table)
     assert np.array_equal(found.counts, solution44.counts)
+
+
+def test_the_writer_of_a_folder_finishes_what_was_decided_there(tmp_path: Path) -> None:
+    """Also while it holds the folder's lock itself, as ``solve`` and ``merge`` do."""
+    path = tmp_path / "file"
+    with NewFile(path, "table", Rules(3, 3, 3), 3) as new:
+        new.write(b"old")
+        new.commit({})
+    with NewFile(tmp_path / "other", "table", Rules(3, 3, 3), 3) as new:
+        new.write(b"new")
+        new.commit({})
+    (tmp_path / "other").rename(tmp_path / "file.new")
+    (tmp_path / "other.json").rename(tmp_path / "file.json.new")
+    with storage.writing_in(tmp_path):
+        storage.open_manifest(path, "table", "remedy")
+    assert path.read_bytes() == b"new"
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["file", "file.json"]
