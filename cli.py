@@ -10,13 +10,14 @@ import click
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="fadefour", prog_name="fadefour")
 def cli() -> None:
-    """Solve drop-oldest tic-tac-toe exactly, probe it, verify it, export its truth."""
+    """Exact truth for drop-oldest tic-tac-toe, and AlphaZero taught and graded by it."""
 
 
 def add_commands() -> None:
-    from solver.commands import COMMANDS
+    from azfit.commands import COMMANDS as LEARNING
+    from solver.commands import COMMANDS as SOLVING
 
-    for command in COMMANDS:
+    for command in (*SOLVING, *LEARNING):
         cli.add_command(command)
 
 
@@ -31,8 +32,12 @@ def main() -> None:
         sys.exit(130)
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
-    except click.ClickException as error:
+    except click.exceptions.NoArgsIsHelpError as error:
         error.show()
+        sys.exit(2)
+    except click.ClickException as error:
+        message = " ".join(error.format_message().split())
+        click.echo(f"fadefour: {message} (--help shows how)", err=True)
         sys.exit(2)
     except FadefourError as error:
         click.echo(f"fadefour: {error}", err=True)

@@ -140,9 +140,7 @@ def test_duality_and_need_on_4x4(bench_4x4, data):
     assert node not in bench_4x4.settled_from(after[:missing] + after[missing + 1 :], 1)
 
 
-@pytest.mark.parametrize(
-    "variant", [(3, 3, 3), (3, 2, 2), (3, 3, 2), (4, 2, 2), (4, 2, 3)]
-)
+@pytest.mark.parametrize("variant", [(3, 3, 3), (3, 2, 2), (3, 3, 2), (4, 2, 2), (4, 2, 3)])
 def test_every_result_and_depth_equals_brute_force(variant):
     """Without any symmetry, position by position; also where groups have mirror images."""
     rules = Rules(*variant)

@@ -1,0 +1,185 @@
+"""Running a network: planes in, numpy out, behind one small interface.
+
+Back-ends: ``torch`` (eager, inference mode), ``compile`` (torch.compile), ``onnx`` (ONNX
+Runtime). ``measure_backends`` times them; where a package is missing the back-end is left out.
+"""
+
+from __future__ import annotations
+
+import io
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from azfit.kernels import checked
+from azfit.network import Network
+from solver.errors import FadefourError, InputError
+
+Floats = NDArray[np.float32]
+Run = Callable[[Floats], tuple[Floats, Floats, Floats]]
+
+BACKENDS = ("torch", "compile", "onnx")
+
+DEFAULT_BACKEND = "torch"
+
+WORTH_SHARING = 1 << 10  # boards in a batch from which looking for copies pays
+
+
+class Answers(nn.Module):
+    """The network with its answers as a player reads them."""
+
+    plies: Tensor
+
+    def __init__(self, network: Network) -> None:
+        super().__init__()
+        self.network = network
+        plies = torch.arange(1, network.config.max_plies + 1, dtype=torch.float32)
+        self.register_buffer("plies", plies, persistent=False)
+
+    def forward(
+        self, planes: Tensor, first: Tensor | None = None, rows: Tensor | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Policy logits [B, A], probabilities of win, draw, loss [B, 3], expected plies [B]."""
+        outputs = self.network(planes, first, rows)
+        steps = outputs.steps.softmax(1) @ self.plies
+        return outputs.policy, outputs.wdl.softmax(1), steps
+
+
+class Evaluator:
+    """evaluate(planes float32 [B, P, R, C]) -> policy logits, win/draw/loss, expected plies.
+
+    It is callable, and fits ``Search.run``. ``threads`` sets torch's threads for the process.
+    """
+
+    def __init__(
+        self, network: Network, backend: str | None = None, threads: int | None = None
+    ) -> None:
+        self.backend = backend or DEFAULT_BACKEND
+        if self.backend not in BACKENDS:
+            raise InputError(f"back-end {backend!r}: use {', '.join(BACKENDS)}")
+        if threads is not None and not 1 <= threads <= 1024:
+            raise InputError(f"threads={threads}: use 1 to 1024")
+        self.network = network.eval()
+        self._shape = network.game.plane_shape
+        self._run = _MAKERS[self.backend](Answers(network).eval(), threads)
+
+    def evaluate(self, planes: Floats) -> tuple[Floats, Floats, Floats]:
+        """Policy logits float32 [B, A], win/draw/loss probabilities [B, 3], expected plies [B]."""
+        return self._run(checked(planes, np.float32, (None, *self._shape), "planes"))
+
+    __call__ = evaluate
+
+
+def _eager_run(answers: Answers, threads: int | None) -> Run:
+    return _torch_run(answers, threads, sharing=answers.network.config.hide_leaving)
+
+
+def _torch_run(answers: Any, threads: int | None, sharing: bool) -> Run:
+    if threads is not None:
+        torch.set_num_threads(threads)
+
+    def run(planes: Floats) -> tuple[Floats, Floats, Floats]:
+        shared = _copies(planes) if sharing and len(planes) >= WORTH_SHARING else ()
+        with torch.inference_mode():
+            policy, wdl, steps = answers(torch.from_numpy(planes), *shared)
+        return policy.numpy(), wdl.numpy(), steps.numpy()
+
+    return run
+
+
+def _copies(planes: Floats) -> tuple[Tensor, Tensor]:
+    """Boards that differ only in the plane that hide_leaving hides: the first of each kind [U],
+    and of which kind each board is [B]. Consecutive nodes of a table come nine of a kind."""
+    seen = np.packbits(planes[:, 1:].reshape(len(planes), -1) != 0, axis=1)
+    kinds = np.ascontiguousarray(seen).view(f"V{seen.shape[1]}")[:, 0]
+    _, first, rows = np.unique(kinds, return_index=True, return_inverse=True)
+    return torch.from_numpy(first), torch.from_numpy(rows)
+
+
+def _compiled_run(answers: Answers, threads: int | None) -> Run:
+    compiled = torch.compile(answers, dynamic=True)
+    run = _torch_run(compiled, threads, sharing=False)
+    try:
+        run(np.zeros((2, *answers.network.game.plane_shape), np.float32))
+    except Exception as error:  # the compiler may be missing, or fail in many ways
+        reason = str(error).strip().splitlines()[0]
+        raise FadefourError(f"torch.compile does not work here ({reason}): use torch") from None
+    return run
+
+
+def onnx_bytes(network: Network) -> bytes:
+    """The network as an ONNX model: planes -> policy, wdl, steps; the batch size is free."""
+    example = torch.zeros((2, *network.game.plane_shape))
+    out = io.BytesIO()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the exporter warns of its own future
+        torch.onnx.export(
+            Answers(network).eval(),
+            (example,),
+            out,  # type: ignore[arg-type] # the stubs know of file names only
+            input_names=["planes"],
+            output_names=["policy", "wdl", "steps"],
+            dynamic_axes={name: {0: "batch"} for name in ("planes", "policy", "wdl", "steps")},
+            dynamo=False,
+        )
+    return out.getvalue()
+
+
+def _onnx_run(answers: Answers, threads: int | None) -> Run:
+    try:
+        import onnxruntime as ort  # type: ignore[import-untyped]
+    except ImportError:
+        raise FadefourError(
+            "back-end onnx needs ONNX Runtime: run 'pip install onnxruntime', or use torch"
+        ) from None
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = threads or torch.get_num_threads()
+    session = ort.InferenceSession(
+        onnx_bytes(answers.network), options, providers=["CPUExecutionProvider"]
+    )
+
+    def run(planes: Floats) -> tuple[Floats, Floats, Floats]:
+        policy, wdl, steps = session.run(None, {"planes": planes})
+        return policy, wdl, steps
+
+    return run
+
+
+_MAKERS: dict[str, Callable[[Answers, int | None], Run]] = {
+    "torch": _eager_run,
+    "compile": _compiled_run,
+    "onnx": _onnx_run,
+}
+
+
+def measure_backends(
+    network: Network,
+    rows: tuple[int, ...] = (1, 64, 1024, 8192),
+    seconds: float = 1.0,
+    threads: int | None = None,
+) -> dict[str, dict[int, float]]:
+    """Positions a second of each back-end that works here, by the number of rows in a call."""
+    generator = np.random.default_rng(0)
+    rates: dict[str, dict[int, float]] = {}
+    for backend in BACKENDS:
+        try:
+            evaluator = Evaluator(network, backend, threads)
+        except FadefourError:
+            continue
+        rates[backend] = {}
+        for count in rows:
+            shape = (count, *network.game.plane_shape)
+            planes = (generator.random(shape) < 0.06).astype(np.float32)
+            evaluator.evaluate(planes)
+            began, calls = time.perf_counter(), 0
+            while time.perf_counter() - began < seconds:
+                evaluator.evaluate(planes)
+                calls += 1
+            rates[backend][count] = calls * count / (time.perf_counter() - began)
+    return rates

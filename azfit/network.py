@@ -1,0 +1,298 @@
+"""The network: from age planes to a policy, win/draw/loss, and plies to the end.
+
+Three ideas carry it, each an option so that its effect can be measured (bench/network_choice.py):
+
+canonical     The board is turned into its canonical orientation before the body sees it, and the
+              policy is turned back. The body learns an eighth of the boards, and the answers on
+              symmetric boards are the same by construction: a grade over the canonical positions
+              is a grade over all positions.
+hide_leaving  (drop-oldest) The mover's piece on plane 0 leaves with the very next move: all it
+              does is to block its cell. The legal mask knows it; the body need not.
+rate_moves    For each move the body predicts how the game ends after it (draw, or the number of
+              plies; their parity tells who wins). The value of the position is that of the moves
+              the policy plays: outcome = sum over moves of policy x outcome of the move. With
+              hide_leaving this is exact: what the hidden piece changes is which moves there are.
+
+Shapes: planes float32 [B, P, R, C]; A actions; K outcomes: 0 draw, k: the game ends in k plies
+(odd: the mover wins).
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from azfit.games import DropOldest, Game, game_by_name
+from solver.errors import InputError
+
+ILLEGAL = -1e9
+"""The logit of an illegal move: its probability is exactly 0 in float32."""
+
+
+@dataclass(frozen=True)
+class NetworkConfig:
+    """What a network is; with the weights, all there is to know of it."""
+
+    game: str = "drop-4-4-4"
+    kind: str = "mlp"
+    """"mlp": a residual MLP on all cells at once; "tower": residual 3 x 3 convolutions."""
+    width: int = 512
+    """Features of the MLP, or channels of the tower."""
+    blocks: int = 2
+    max_plies: int = 9
+    """The steps head's last bin; bin i stands for i + 1 plies."""
+    canonical: bool = True
+    hide_leaving: bool = True
+    rate_moves: bool = True
+
+    def __post_init__(self) -> None:
+        game = game_by_name(self.game)
+        if self.kind not in ("mlp", "tower"):
+            raise InputError(f"network kind {self.kind!r}: use mlp or tower")
+        for name, value, low, high in (
+            ("width", self.width, 1, 8192),
+            ("blocks", self.blocks, 0, 100),
+            ("max_plies", self.max_plies, 1, 1000),
+        ):
+            if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+                raise InputError(f"{name}={value!r}: use a whole number from {low} to {high}")
+        for name in ("canonical", "hide_leaving", "rate_moves"):
+            if not isinstance(getattr(self, name), bool):
+                raise InputError(f"{name}={getattr(self, name)!r}: use true or false")
+        if not isinstance(game, DropOldest) and (self.canonical or self.hide_leaving):
+            raise InputError(f"canonical and hide_leaving are for drop-oldest, not {self.game}")
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, given: dict[str, Any]) -> NetworkConfig:
+        """Refuses names it does not know, so that a config of another version is not misread."""
+        unknown = set(given) - set(cls.__dataclass_fields__)
+        if unknown:
+            raise InputError(f"network config has unknown entries: {', '.join(sorted(unknown))}")
+        return cls(**given)
+
+
+class Outputs(NamedTuple):
+    """What the network says of a batch, for the side to move."""
+
+    policy: Tensor
+    """Logits [B, A], ILLEGAL where there is no move."""
+    wdl: Tensor
+    """Logits [B, 3]: win, draw, loss."""
+    steps: Tensor
+    """Logits [B, max_plies] of 1, 2, ... plies to the end, given that there is one."""
+    moves: Tensor | None
+    """Logits [B, A, K] of each move's outcome; None without rate_moves."""
+
+
+class Orientation(nn.Module):
+    """Turns boards of one-piece planes into their canonical orientation.
+
+    The canonical orientation has the least list of cells, plane by plane. That list, read as a
+    number in base ``cells``, is linear in the planes: a product with a constant matrix gives it
+    for all eight transforms, exactly, in float64 (25 ** 9 < 2 ** 53).
+    """
+
+    place_values: Tensor
+    source: Tensor
+    target: Tensor
+
+    def __init__(self, game: Game, planes: int) -> None:
+        super().__init__()
+        cells = game.rows * game.columns
+        image = torch.from_numpy(game.cell_image.astype(np.int64))  # [8, cells]
+        powers = float(cells) ** torch.arange(planes - 1, -1, -1, dtype=torch.float64)
+        values = (powers[:, None, None] * image.T[None]).reshape(planes * cells, -1)
+        self.register_buffer("place_values", values, persistent=False)
+        self.register_buffer("source", image.argsort(1), persistent=False)
+        self.register_buffer("target", image, persistent=False)
+
+    def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
+        """Planes [B, P, cells] turned, and target [B, cells]: where each cell has gone."""
+        keys = planes.flatten(1).double() @ self.place_values
+        transform = keys.argmin(1)
+        source = self.source[transform][:, None, :].expand(-1, planes.shape[1], -1)
+        return planes.gather(2, source), self.target[transform]
+
+
+class DenseBlock(nn.Module):
+    """x + W2 relu(W1 norm(x))."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(width)
+        self.widen = nn.Linear(width, width)
+        self.narrow = nn.Linear(width, width)
+        for parameter in self.narrow.parameters():
+            nn.init.zeros_(parameter)  # a block starts as the identity
+
+    def forward(self, x: Tensor) -> Tensor:
+        y: Tensor = self.narrow(torch.relu(self.widen(self.norm(x))))
+        return x + y
+
+
+class ConvolutionBlock(nn.Module):
+    """x + C2 relu(C1 norm(x)), over all of the board (one group)."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.norm = nn.GroupNorm(1, channels)
+        self.first = nn.Conv2d(channels, channels, 3, padding=1)
+        self.second = nn.Conv2d(channels, channels, 3, padding=1)
+        for parameter in self.second.parameters():
+            nn.init.zeros_(parameter)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y: Tensor = self.second(torch.relu(self.first(self.norm(x))))
+        return x + y
+
+
+class DenseBody(nn.Module):
+    """Planes [B, P, cells] -> features [B, width]. The planes are one-hot, so the first layer is
+    a sum of a few rows of its weights."""
+
+    def __init__(self, planes: int, cells: int, config: NetworkConfig) -> None:
+        super().__init__()
+        self.features = config.width
+        self.first = nn.Linear(planes * cells, config.width)
+        # Few inputs are 1: larger weights give features of the size that the blocks expect.
+        nn.init.normal_(self.first.weight, std=planes**-0.5)
+        self.blocks = nn.Sequential(*(DenseBlock(config.width) for _ in range(config.blocks)))
+        self.norm = nn.LayerNorm(config.width)
+
+    def forward(self, planes: Tensor) -> Tensor:
+        x: Tensor = self.norm(self.blocks(self.first(planes.flatten(1))))
+        return torch.relu(x)
+
+
+class ConvolutionBody(nn.Module):
+    """Planes [B, P, cells] -> features [B, reduced channels * cells]."""
+
+    REDUCED = 32
+
+    def __init__(self, planes: int, game: Game, config: NetworkConfig) -> None:
+        super().__init__()
+        self._board = (game.rows, game.columns)
+        self.features = self.REDUCED * game.rows * game.columns
+        self.first = nn.Conv2d(planes, config.width, 3, padding=1)
+        self.blocks = nn.Sequential(*(ConvolutionBlock(config.width) for _ in range(config.blocks)))
+        self.reduce = nn.Conv2d(config.width, self.REDUCED, 1)
+
+    def forward(self, planes: Tensor) -> Tensor:
+        board = planes.reshape(*planes.shape[:2], *self._board)
+        x: Tensor = self.reduce(torch.relu(self.blocks(self.first(board))))
+        return torch.relu(x.flatten(1))
+
+
+def _spread(answers: Tensor, rows: Tensor | None) -> Tensor:
+    """Answers [U, ...] for boards that share them: [B, ...] by rows [B] of U."""
+    return answers if rows is None else answers[rows]
+
+
+class PlainHeads(nn.Module):
+    """Policy, win/draw/loss and steps, each a linear map of the features."""
+
+    def __init__(self, features: int, actions: int, max_plies: int) -> None:
+        super().__init__()
+        self._sizes = [actions, 3, max_plies]
+        self.all = nn.Linear(features, sum(self._sizes))
+
+    def forward(
+        self, features: Tensor, legal: Tensor, target: Tensor | None, rows: Tensor | None = None
+    ) -> Outputs:
+        policy, wdl, steps = _spread(self.all(features), rows).split(self._sizes, 1)
+        if target is not None:
+            policy = policy.gather(1, target)
+        return Outputs(policy.masked_fill(~legal, ILLEGAL), wdl, steps, None)
+
+
+class MoveHeads(nn.Module):
+    """Rates every move; the position's value is that of the moves the policy plays."""
+
+    def __init__(self, features: int, actions: int, max_plies: int) -> None:
+        super().__init__()
+        self._actions, self._outcomes = actions, max_plies + 1
+        self.all = nn.Linear(features, actions * (1 + self._outcomes))
+
+    def forward(
+        self, features: Tensor, legal: Tensor, target: Tensor | None, rows: Tensor | None = None
+    ) -> Outputs:
+        both = _spread(self.all(features), rows)
+        both = both.unflatten(1, (self._actions, 1 + self._outcomes))
+        if target is not None:
+            both = both.gather(1, target[:, :, None].expand(-1, -1, both.shape[2]))
+        moves = both[:, :, 1:]
+        policy = both[:, :, 0].masked_fill(~legal, ILLEGAL)
+        played = policy.softmax(1)
+        outcome = (played[:, None, :] @ moves)[:, 0]  # [B, K]
+        wins = outcome[:, 1::2].logsumexp(1)
+        if self._outcomes > 2:
+            losses = outcome[:, 2::2].logsumexp(1)
+        else:
+            losses = torch.full_like(wins, ILLEGAL)
+        wdl = torch.stack([wins, outcome[:, 0], losses], 1)
+        return Outputs(policy, wdl, outcome[:, 1:], moves)
+
+
+class Network(nn.Module):
+    """forward(planes float32 [B, P, R, C]) -> Outputs."""
+
+    def __init__(self, config: NetworkConfig) -> None:
+        super().__init__()
+        self.config = config
+        game = game_by_name(config.game)
+        self.game = game
+        planes, cells = game.plane_shape[0], game.rows * game.columns
+        shown = planes - config.hide_leaving
+        self.orientation = Orientation(game, shown) if config.canonical else None
+        self.body: DenseBody | ConvolutionBody = (
+            DenseBody(shown, cells, config)
+            if config.kind == "mlp"
+            else ConvolutionBody(shown, game, config)
+        )
+        heads = MoveHeads if config.rate_moves else PlainHeads
+        self.heads: MoveHeads | PlainHeads = heads(
+            self.body.features, game.actions, config.max_plies
+        )
+
+    def forward(
+        self, planes: Tensor, first: Tensor | None = None, rows: Tensor | None = None
+    ) -> Outputs:
+        """Where boards differ only in what hide_leaving hides, the body need not see them all:
+        first [U] are boards of which all others are copies in that sense, rows [B] tells of
+        which one each board is a copy."""
+        flat = planes.flatten(2)
+        legal = self.legal(flat)
+        shown, target = flat[:, 1:] if self.config.hide_leaving else flat, None
+        if first is not None:
+            shown = shown[first]
+        if self.orientation is not None:
+            shown, target = self.orientation(shown)
+            target = _spread(target, rows)
+        outputs: Outputs = self.heads(self.body(shown), legal, target, rows)
+        return outputs
+
+    def legal(self, flat: Tensor) -> Tensor:
+        """bool [B, A] from planes [B, P, cells]: cells without a piece.
+
+        Of Connect Four, columns whose highest cell is empty.
+        """
+        empty = flat.sum(1) == 0
+        return empty if self.game.actions == empty.shape[1] else empty[:, -self.game.actions :]
+
+    def planes_of(self, pieces: Tensor) -> Tensor:
+        """Planes float32 [B, P, R, C] from the sampler's pieces, uint8 [B, P]."""
+        cells = self.game.rows * self.game.columns
+        planes = torch.zeros(*pieces.shape, cells + 1)
+        planes.scatter_(2, pieces.long()[:, :, None], 1.0)
+        return planes[:, :, :cells].reshape(-1, *self.game.plane_shape)
+
+    @property
+    def parameter_count(self) -> int:
+        return sum(parameter.numel() for parameter in self.parameters())

@@ -1,0 +1,424 @@
+"""The exact best response, its certificates, and conversion.
+
+Sources of truth: brute force over 3x3, walks and fixpoints in plain Python, probing.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import brute_force
+import numpy as np
+import pytest
+from fixed_players import Chosen, HashedNetwork, Key, Spoiled, class_of, dawdler
+
+from azfit.certificate import (
+    REFUTED,
+    UNBEATEN,
+    Certificate,
+    check_certificate,
+    read_certificate,
+    write_certificate,
+)
+from azfit.certify import certify
+from azfit.conversion import Conversion, conversion
+from azfit.players import NetworkPlayer, Player, RandomPlayer, TablePlayer, UniformPolicy
+from solver import (
+    CorruptTableError,
+    InputError,
+    MissingTableError,
+    Position,
+    Rules,
+    Solution,
+    open_table,
+    solve,
+    write_table,
+)
+from solver.index import position_of
+from solver.playout import Positions
+from solver.table import DenseTable
+
+Truth = dict[brute_force.Position, brute_force.Value]
+
+
+def opened(folder: Path, rules: Rules) -> DenseTable:
+    table = open_table(folder, rules)
+    assert isinstance(table, DenseTable)
+    return table
+
+
+@pytest.fixture(scope="module")
+def table33(solved33: Path, rules33: Rules) -> DenseTable:
+    return opened(solved33, rules33)
+
+
+@pytest.fixture(scope="module")
+def table44(solution44: Solution, tmp_path_factory: pytest.TempPathFactory) -> DenseTable:
+    folder = tmp_path_factory.mktemp("solved44")
+    write_table(folder, solution44)
+    return opened(folder, solution44.rules)
+
+
+@pytest.fixture(scope="module")
+def proof(table33: DenseTable) -> Certificate:
+    """That the table's X cannot be beaten on 3x3."""
+    (found,) = certify(TablePlayer(table33), "x")
+    return found
+
+
+def walk(player: Player, side: str) -> tuple[set[str], int | None]:
+    """Positions with the player to move, and the plies of a shortest loss: by plain Python."""
+    seen: set[str] = set()
+    frontier, plies = [player.rules.start()], 0
+    while frontier:
+        after: dict[str, Position] = {}
+        for position in frontier:
+            if position.is_over and position.to_move == side:
+                return seen, plies
+            cells = position.legal_moves()
+            if cells and position.to_move == side:
+                cells = [player.move(position)]
+                seen.add(str(position))
+            for cell in cells:
+                reached = position.play(cell)
+                if str(reached) not in seen:
+                    after[str(reached)] = reached
+        frontier, plies = list(after.values()), plies + 1
+    return seen, None
+
+
+# ---- the best response --------------------------------------------------------------------------
+
+
+def test_the_tables_x_is_unbeaten_and_its_y_holds_13_plies_on_3x3(table33: DenseTable) -> None:
+    x, y = certify(TablePlayer(table33))
+    assert (x.kind, x.sides, x.line) == (UNBEATEN, "x", ())
+    assert (y.kind, y.sides, len(y.line)) == (REFUTED, "y", 13)
+    assert x.positions == x.visited > 13 and y.positions == 0
+
+
+@pytest.mark.parametrize("side", ["x", "y"])
+@pytest.mark.parametrize("seed", range(4))
+def test_walks_equal_plain_walks_on_every_board(table33: DenseTable, side: str, seed: int) -> None:
+    """Seed 0 is the table; a player that is not canonical is followed on all boards."""
+    player: Player = TablePlayer(table33, canonical=False)
+    if seed:
+        player = RandomPlayer(table33.rules, seed, canonical=False)
+    (found,) = certify(player, side)
+    seen, loss = walk(player, side)
+    assert (found.kind == REFUTED) == (loss is not None)
+    if loss is None:
+        assert found.positions == len(seen)
+    else:
+        assert len(found.line) == loss
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_canonical_walks_find_equally_short_lines(table33: DenseTable, seed: int) -> None:
+    for side in ("x", "y"):
+        player = RandomPlayer(table33.rules, seed)
+        (found,) = certify(player, side)
+        seen, loss = walk(player, side)
+        assert len(found.line) == (loss or 0)
+        if loss is None:
+            positions = [Position.parse(text, table33.rules) for text in seen]
+            assert found.positions == len({class_of(p.mover, p.opponent, 3) for p in positions})
+
+
+def test_a_refutation_loses_what_truth_says_could_be_held(
+    table33: DenseTable, truth33: Truth
+) -> None:
+    (found,) = certify(RandomPlayer(table33.rules, 1), "x")
+    position, values = table33.rules.start(), []
+    for cell in found.line:
+        position = position.play(cell)
+        result = truth33[position.x, position.y, "xy".index(position.to_move)][0]
+        values.append(result if position.to_move == "x" else -result)
+    assert position.is_over and values[-1] == -1
+    assert table33.probe(table33.rules.start()).result == "win"
+
+
+def test_a_random_network_is_refuted_on_4x4_with_a_line_that_probe_confirms(
+    table44: DenseTable, tmp_path: Path
+) -> None:
+    player = NetworkPlayer(HashedNetwork(16), table44.rules, sha256="ab" * 32)
+    for found in certify(player):
+        assert found.kind == REFUTED and found.smallest_margin is not None
+        position = table44.rules.start()
+        values = [table44.probe(position)]
+        for cell in found.line:
+            if position.to_move == found.sides:
+                assert player.move(position) == cell
+            position = position.play(cell)
+            values.append(table44.probe(position))
+        assert values[0].result == "draw" and values[-1] == ("loss", 0)
+        assert position.to_move == found.sides
+        path = write_certificate(tmp_path / f"{found.sides}.npz", found)
+        assert check_certificate(path, player).ok
+        assert not check_certificate(path, RandomPlayer(table44.rules)).ok
+        shorter = replace(found, line=found.line[:-1])
+        assert not check_certificate(write_certificate(path, shorter)).ok
+
+
+def test_one_certificate_serves_both_colours_if_neither_can_be_beaten(tmp_path: Path) -> None:
+    """Two pieces make no line of three: all play is endless, every reply must still be listed."""
+    rules = Rules(3, 2, 3)
+    write_table(tmp_path, solve(rules))
+    player = TablePlayer(opened(tmp_path, rules))
+    (both,) = certify(player)
+    assert (both.kind, both.sides) == (UNBEATEN, "xy")
+    path = write_certificate(tmp_path / "both.npz", both)
+    check = check_certificate(path, player)
+    assert check.ok and check.replies > both.positions
+    seen = set()
+    for side in ("x", "y"):
+        for text in walk(player, side)[0]:
+            position = Position.parse(text, rules)
+            seen.add(class_of(position.mover, position.opponent, 3))
+    assert both.positions == len(seen)
+
+
+@pytest.mark.skipif("FADEFOUR_SLOW_TESTS" not in os.environ, reason="minutes: set FADEFOUR_SLOW_TESTS=1")
+def test_the_tables_player_is_unbeaten_as_both_on_4x4(table44: DenseTable, tmp_path: Path) -> None:
+    (both,) = certify(TablePlayer(table44))
+    assert (both.kind, both.sides, both.positions) == (UNBEATEN, "xy", 14_727_515)
+    assert check_certificate(write_certificate(tmp_path / "both.npz", both)).ok
+
+
+def test_a_policy_with_chances_has_no_best_response(table33: DenseTable) -> None:
+    with pytest.raises(InputError, match="draws its moves"):
+        certify(UniformPolicy(table33.rules))
+    with pytest.raises(InputError, match="draws its moves"):
+        conversion(UniformPolicy(table33.rules), table33)
+    with pytest.raises(InputError, match="side 'z'"):
+        certify(TablePlayer(table33), "z")
+
+
+# ---- certificates -------------------------------------------------------------------------------
+
+
+def test_a_proof_is_checked_and_survives_writing(
+    proof: Certificate, table33: DenseTable, tmp_path: Path
+) -> None:
+    path = write_certificate(tmp_path / "proof.npz", proof)
+    assert check_certificate(path).ok and check_certificate(path, TablePlayer(table33)).ok
+    again = read_certificate(path)
+    assert sorted(map(tuple, again.queues.tolist())) == sorted(map(tuple, proof.queues.tolist()))
+    assert again.to_dict() == proof.to_dict() | {"file": str(path)}
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_no_position_can_be_left_out(proof: Certificate, tmp_path: Path) -> None:
+    for row in range(proof.positions):
+        less = replace(
+            proof, queues=np.delete(proof.queues, row, 0), moves=np.delete(proof.moves, row)
+        )
+        check = check_certificate(write_certificate(tmp_path / "less.npz", less))
+        assert not check.ok and check.problem is not None
+        assert "not listed" in check.problem or "missing" in check.problem
+
+
+def test_no_move_can_be_changed(proof: Certificate, table33: DenseTable, tmp_path: Path) -> None:
+    player = TablePlayer(table33)
+    held_anyway = 0
+    for row in range(0, proof.positions, 11):
+        for cell in range(-1, 10):
+            if cell == proof.moves[row]:
+                continue
+            moves = proof.moves.copy()
+            moves[row] = cell
+            path = write_certificate(tmp_path / "changed.npz", replace(proof, moves=moves))
+            held_anyway += check_certificate(path).ok
+            assert not check_certificate(path, player).ok
+    # Another move may keep to the listed positions, and is then a proof for another player.
+    assert held_anyway < proof.positions / 11
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"sides": "xy"},
+        {"sides": "y"},
+        {"rules": Rules(3, 3, 2)},
+        {"symmetric": False},
+        {"kind": REFUTED},
+    ],
+    ids=str,
+)
+def test_no_claim_can_be_changed(proof: Certificate, tmp_path: Path, change: Any) -> None:
+    path = write_certificate(tmp_path / "claim.npz", replace(proof, **change))
+    assert not check_certificate(path).ok
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [[0, 0, -1, 1, 2, -1], [-1, 0, -1, 1, 2, -1], [0, 1, 2, 3, 4, 5], [0, -1, -1] + [-1] * 3],
+)
+def test_entries_that_are_no_position_in_play_are_refused(
+    proof: Certificate, tmp_path: Path, entry: list[int]
+) -> None:
+    more = replace(
+        proof,
+        queues=np.concatenate([proof.queues, np.array([entry], np.int8)]),
+        moves=np.append(proof.moves, np.int8(8)),
+    )
+    check = check_certificate(write_certificate(tmp_path / "more.npz", more))
+    assert not check.ok and "entry" in str(check.problem)
+
+
+def test_certificates_of_others_are_refused(
+    proof: Certificate, table33: DenseTable, table44: DenseTable, tmp_path: Path
+) -> None:
+    path = write_certificate(tmp_path / "proof.npz", proof)
+    assert "not for 4x4_m4" in str(check_certificate(path, rules=Rules()).problem)
+    assert "not for 4x4_m4" in str(check_certificate(path, TablePlayer(table44)).problem)
+    other = NetworkPlayer(HashedNetwork(9), table33.rules, sha256="cd" * 32)
+    assert "SHA-256" in str(check_certificate(path, other).problem)
+    loose = TablePlayer(table33, canonical=False)
+    assert "symmetric" in str(check_certificate(path, loose).problem)
+    stranger = RandomPlayer(table33.rules, 4)
+    assert "the player" in str(check_certificate(path, stranger).problem)
+
+
+def test_damaged_files_are_refused_in_one_line(proof: Certificate, tmp_path: Path) -> None:
+    path = write_certificate(tmp_path / "proof.npz", proof)
+    whole = path.read_bytes()
+    with np.load(path) as stored:
+        arrays = dict(stored)
+    hostile = np.array([print], dtype=object)
+    damaged: list[Any] = [whole[: len(whole) // 2], b"", b"nonsense", whole[:200] + whole[260:]]
+    damaged += [arrays | {"moves": arrays["moves"][:-1]}, arrays | {"queues": hostile}]
+    damaged += [{"moves": arrays["moves"]}, arrays | {"about": np.frombuffer(b"{}", np.uint8)}]
+    damaged += [arrays | {"moves": arrays["moves"][::-1]}]  # the digest tells
+    for content in damaged:
+        if isinstance(content, bytes):
+            path.write_bytes(content)
+        else:
+            np.savez(path, **content)
+        with pytest.raises(CorruptTableError, match=r"certificate|damaged") as refused:
+            check_certificate(path)
+        assert "\n" not in str(refused.value)
+    with pytest.raises(MissingTableError, match="certify"):
+        check_certificate(tmp_path / "nowhere.npz")
+    with pytest.raises(InputError, match="cannot write"):
+        write_certificate(tmp_path / "no" / "folder.npz", proof)
+
+
+# ---- conversion ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def won33(truth33: Truth, rules33: Rules) -> dict[Key, Position]:
+    """A won position of every class, X to move in full ones."""
+    found: dict[Key, Position] = {}
+    for (x, y, to_move), (result, _) in truth33.items():
+        if result == 1 and (to_move == 0 or len(y) < 3):
+            key = class_of(*((x, y) if to_move == 0 else (y, x)), 3)
+            found[key] = Position(x, y, "y" if to_move else "x", rules33)
+    return found
+
+
+def plain_conversion(
+    player: Player, won: dict[Key, Position], truth: Truth
+) -> tuple[dict[str, int], dict[Key, int]]:
+    """The counts of a Conversion, and the plies of what converts, by plain Python on classes."""
+    nexts: dict[Key, set[Key]] = {}
+    leaves: set[Key] = set()
+    plies: dict[Key, int] = {}
+    cells = player.answer(Positions.of(list(won.values()), player.rules)).cells
+    for (key, position), cell in zip(won.items(), cells.tolist(), strict=True):
+        after = position.play(cell)
+        reached = (after.x, after.y, "xy".index(after.to_move))
+        nexts[key] = set()
+        if after.is_over:
+            plies[key] = 1
+        elif truth[reached][0] != -1:
+            leaves.add(key)
+        else:
+            for x, y, side in brute_force.successors(reached, 3, 3, 3):
+                nexts[key].add(class_of(*((x, y) if side == 0 else (y, x)), 3))
+    waiting = set(nexts) - set(plies) - leaves
+    while more := [key for key in waiting if all(after in plies for after in nexts[key])]:
+        plies |= {key: 2 + max(plies[after] for after in nexts[key]) for key in more}
+        waiting -= set(more)
+    ends = set(plies) | leaves
+    while more := [k for k in nexts if k not in ends and nexts[k] <= ends]:
+        ends.update(more)
+    out = set(leaves)
+    while more := [k for k in nexts if k not in out and nexts[k] & out]:
+        out.update(more)
+    counts = {
+        "won": len(nexts),
+        "converts": len(plies),
+        "leaves_at_once": len(leaves),
+        "can_be_led_out": len(out - leaves),
+        "can_cycle": len(set(nexts) - ends),
+        "only_cycle": len(set(nexts) - ends - out),
+    }
+    return counts, plies
+
+
+def converting_plies(found: Conversion) -> dict[Key, int]:
+    told = {}
+    for node in np.flatnonzero(found.plies):
+        position = position_of(int(node), found.rules)
+        told[class_of(position.mover, position.opponent, found.rules.n)] = int(found.plies[node])
+    return told
+
+
+def test_the_table_converts_every_win_in_the_plies_promised(
+    table33: DenseTable, table44: DenseTable
+) -> None:
+    found = conversion(TablePlayer(table33), table33)
+    assert found.all_convert and found.longest == 17 and found.can_cycle == 0
+    won = (table33.bytes % 2 == 0) & (table33.bytes > 0)
+    assert (found.plies[won] == table33.bytes[won] - 1).all() and found.won == won.sum()
+    assert not found.plies[~won].any()
+    assert found.longest_position is not None
+    assert table33.probe(found.longest_position) == ("win", 17)
+
+
+def players(table: DenseTable) -> list[Player]:
+    """One that dawdles, ones that blunder, ones that do a little of both."""
+    lazy = dawdler(table)
+    starts = table.best_moves(table.rules.start())
+    some = {class_of((), (), 3), *(class_of((c,), (), 3) for c in starts)}
+    mixed = Chosen(
+        table.rules, lambda p: lazy.choose(p) if sum(p.mover) % 3 else table.moves(p)[0].cell
+    )
+    weak = Chosen(
+        table.rules, lambda p: lazy.choose(p) if sum(p.mover) % 5 else table.moves(p)[-1].cell
+    )
+    return [lazy, mixed, weak, RandomPlayer(table.rules, 2), Spoiled(table, some)]
+
+
+@pytest.mark.parametrize("number", range(5), ids=["lazy", "mixed", "weak", "random", "spoiled"])
+def test_conversion_equals_plain_fixpoints(
+    table33: DenseTable, truth33: Truth, won33: dict[Key, Position], number: int
+) -> None:
+    player = players(table33)[number]
+    found = conversion(player, table33)
+    counts, plies = plain_conversion(player, won33, truth33)
+    assert {name: getattr(found, name) for name in counts} == counts
+    assert converting_plies(found) == plies
+    assert found.longest == max(plies.values())
+    assert found.converts + found.leaves_at_once <= found.won == 5719
+
+
+def test_a_player_that_dawdles_is_seen_to_run_in_circles(table33: DenseTable) -> None:
+    found = conversion(dawdler(table33), table33)
+    assert found.leaves_at_once == found.can_be_led_out == 0
+    assert found.can_cycle == found.only_cycle == found.won - found.converts > 0
+    assert found.cycling_position is not None
+    assert table33.probe(found.cycling_position).result == "win"
+    assert found.to_dict()["can_cycle"] == found.can_cycle
+
+
+def test_conversion_needs_a_canonical_player(table33: DenseTable, table44: DenseTable) -> None:
+    with pytest.raises(InputError, match="canonical"):
+        conversion(TablePlayer(table33, canonical=False), table33)
+    with pytest.raises(InputError, match="the table is for"):
+        conversion(TablePlayer(table33), table44)

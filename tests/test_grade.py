@@ -1,0 +1,367 @@
+"""A grade says what the table says, counted over the right positions.
+
+Sources of truth: brute force over all positions of 3x3 (no product code), and arithmetic by hand.
+"""
+
+from __future__ import annotations
+
+import builtins
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import brute_force
+import numpy as np
+import pytest
+from fixed_players import HashedNetwork, Key, Opinion, Spoiled, class_of
+
+from azfit import grade as grade_module
+from azfit import grade_report
+from azfit.grade import all_nodes, grade, sample_nodes
+from azfit.grade_in_play import grade_in_play
+from azfit.players import (
+    NetworkPlayer,
+    RandomPlayer,
+    SearchPlayer,
+    TablePlayer,
+    UniformPolicy,
+    canonical_images,
+)
+from azfit.tally import wilson
+from solver import InputError, Position, Rules, Solution, open_table, write_table
+from solver.index import look_up_positions, symmetry_of
+from solver.playout import Positions, legal_moves
+from solver.table import DenseTable
+
+Truth = dict[brute_force.Position, brute_force.Value]
+
+
+@pytest.fixture(scope="module")
+def table33(solved33: Path, rules33: Rules) -> DenseTable:
+    table = open_table(solved33, rules33)
+    assert isinstance(table, DenseTable)
+    return table
+
+
+@pytest.fixture(scope="module")
+def table44(solution44: Solution, tmp_path_factory: pytest.TempPathFactory) -> DenseTable:
+    folder = tmp_path_factory.mktemp("solved44")
+    write_table(folder, solution44)
+    table = open_table(folder)
+    assert isinstance(table, DenseTable)
+    return table
+
+
+@pytest.fixture(scope="module")
+def classes33(truth33: Truth) -> dict[Key, tuple[brute_force.Position, brute_force.Value]]:
+    """One position in play of every class: mirror images, turns and full ones colour-swapped."""
+    found = {}
+    for position, value in truth33.items():
+        x, y, to_move = position
+        if not brute_force.is_over(position, 3, 3):
+            found[class_of(*((x, y) if to_move == 0 else (y, x)), 3)] = (position, value)
+    return found
+
+
+def kept_share(position: brute_force.Position, truth: Truth) -> float:
+    """The chance that a random move keeps the result."""
+    result = truth[position][0]
+    after = [-truth[move][0] for move in brute_force.successors(position, 3, 3, 3)]
+    return after.count(result) / len(after)
+
+
+# ---- shares -------------------------------------------------------------------------------------
+
+
+def test_the_table_itself_is_perfect_on_all_of_3x3(table33: DenseTable) -> None:
+    told = grade(TablePlayer(table33), table33).to_dict()
+    for name in ("keeping", "optimal", "wdl_accuracy"):
+        assert told["overall"][name] == 1.0
+    assert told["overall"]["positions"] == 8344
+    assert told["overall"]["calibration_error"] == told["overall"]["steps_error"] == 0.0
+    assert told["worst_blunders"] == [] and told["overall"]["blunders"] == 0
+
+
+def test_the_table_itself_is_perfect_on_a_sample_of_4x4(table44: DenseTable) -> None:
+    graded = grade(TablePlayer(table44), table44, sample=50_000, seed=3)
+    assert graded.overall.positions == 50_000
+    assert graded.overall.keeping == graded.overall.optimal == graded.overall.wdl_accuracy == 1.0
+    assert len(graded.nodes_in_error) == len(graded.nodes_misjudged) == 0
+
+
+def test_a_uniform_player_gets_exactly_the_share_of_keeping_moves(
+    table33: DenseTable, truth33: Truth, classes33: Any
+) -> None:
+    graded = grade(UniformPolicy(table33.rules), table33)
+    shares = {key: kept_share(position, truth33) for key, (position, _) in classes33.items()}
+    assert graded.overall.positions == len(shares)
+    assert graded.overall.keeping == pytest.approx(sum(shares.values()) / len(shares), abs=1e-12)
+    for number, name in ((1, "win"), (0, "draw"), (-1, "loss")):
+        some = [share for key, share in shares.items() if classes33[key][1][0] == number]
+        group = graded.by_result()[name]
+        assert group.positions == len(some)
+        assert group.keeping == pytest.approx(sum(some) / len(some), abs=1e-12)
+    for pieces, group in graded.by_pieces().items():
+        some = [share for (mine, other), share in shares.items() if len(mine + other) == pieces]
+        assert group.positions == len(some)
+        assert group.keeping == pytest.approx(sum(some) / len(some), abs=1e-12)
+
+
+def test_counts_by_depth_and_side_are_brute_forces(table33: DenseTable, classes33: Any) -> None:
+    graded = grade(TablePlayer(table33), table33)
+    depths = Counter(value[1] for _, value in classes33.values() if value[1] is not None)
+    assert {plies: group.positions for plies, group in graded.by_depth().items()} == depths
+    sizes = Counter(len(mine) + len(other) for mine, other in classes33)
+    sides = {name: group.positions for name, group in graded.by_side().items()}
+    assert sides == {
+        "x": sizes[0] + sizes[2] + sizes[4] + sizes[6],
+        "y": sizes[1] + sizes[3] + sizes[5] + sizes[6],
+    }
+
+
+def test_the_interval_of_a_sampled_random_player_covers_the_truth(table33: DenseTable) -> None:
+    exact = grade(UniformPolicy(table33.rules), table33).overall.keeping
+    assert exact is not None
+    covered = 0
+    for seed in range(40):
+        told = grade(RandomPlayer(table33.rules, seed), table33, sample=1000, seed=seed).to_dict()
+        low, high = told["overall"]["interval_95"]["keeping"]
+        covered += low <= exact <= high
+    assert covered >= 34  # 38 expected; 33 or fewer has a chance of one in a hundred
+
+
+def test_wilson_interval_by_hand() -> None:
+    low, high = wilson(0.5, 100)
+    assert [low, high] == pytest.approx([0.4038, 0.5962], abs=1e-4)
+    assert wilson(1.0, 1000)[1] == 1.0 and wilson(1.0, 1000)[0] == pytest.approx(0.99617, abs=1e-5)
+
+
+# ---- judgements ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sure", [0.7, 0.6])  # above and below the share of wins, 0.685
+def test_judgement_errors_by_hand(table33: DenseTable, classes33: Any, sure: float) -> None:
+    values = [value for _, value in classes33.values()]
+    count = Counter(result for result, _ in values)
+    plies = [depth for _, depth in values if depth is not None]
+    graded = grade(Opinion(table33, [sure, 0.2, 0.8 - sure], 4.0), table33)
+    wins = count[1] / len(values)
+    assert graded.overall.wdl_accuracy == pytest.approx(wins)
+    assert graded.overall.calibration_error == pytest.approx(abs(sure - wins), abs=1e-6)
+    assert graded.by_result()["draw"].calibration_error == pytest.approx(sure, abs=1e-6)
+    off = sum(abs(depth - 4) for depth in plies) / len(plies)
+    assert graded.overall.steps_error == pytest.approx(off)
+    assert graded.tally.confusion.tolist() == [[count[r], 0, 0] for r in (1, 0, -1)]
+    assert len(graded.nodes_misjudged) == count[0] + count[-1]
+
+
+def test_every_spoiled_position_is_found_and_nothing_else(
+    table33: DenseTable, truth33: Truth, classes33: Any
+) -> None:
+    spoilable = [key for key, (pos, _) in classes33.items() if kept_share(pos, truth33) < 1]
+    spoiled = set(spoilable[::97])
+    graded = grade(Spoiled(table33, spoiled), table33)
+    positions = Positions.from_arrays(
+        table33.rules, *look_up_positions(graded.nodes_in_error, table33.rules)
+    )
+    found = {
+        class_of(positions.at(row).mover, positions.at(row).opponent, 3)
+        for row in range(len(positions))
+    }
+    assert found == spoiled and graded.overall.errors == len(spoiled)
+    after = graded.tally.after
+    assert int(after.sum() - np.trace(after)) == len(spoiled)
+    drops = [blunder.severity[0] for blunder in graded.worst]
+    assert drops == sorted(drops) and drops[0] == -2
+    for blunder in graded.worst:
+        assert table33.probe(blunder.position) == blunder.before
+        position = blunder.position.play(blunder.move)
+        assert truth33[position.x, position.y, "xy".index(position.to_move)][0] == {
+            "win": -1, "draw": 0, "loss": 1,
+        }[blunder.after.result]  # fmt: skip
+        if blunder.after.result == "loss":
+            for cell in blunder.refutation:
+                position = position.play(cell)
+            assert position.is_over and position.to_move == blunder.position.to_move
+
+
+def test_chunks_and_threads_change_nothing(
+    table33: DenseTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def told(threads: int) -> dict[str, Any]:
+        graded = grade(RandomPlayer(table33.rules, 5), table33, threads=threads).to_dict()
+        return {key: value for key, value in graded.items() if key != "seconds"}
+
+    whole = told(1)
+    monkeypatch.setattr(grade_module, "AT_A_TIME", 777)
+    monkeypatch.setattr(grade_module.all_nodes, "__defaults__", (777,))
+    assert told(2) == whole
+
+
+def test_samples_are_distinct_in_play_and_repeatable(table44: DenseTable) -> None:
+    nodes = sample_nodes(table44, 20_000, seed=1)
+    assert len(np.unique(nodes)) == 20_000 and (np.diff(nodes.astype(np.int64)) > 0).all()
+    assert not np.isin(table44.bytes[nodes], (1, 255)).any()
+    assert (nodes == sample_nodes(table44, 20_000, seed=1)).all()
+    assert (nodes != sample_nodes(table44, 20_000, seed=2)).any()
+    draws = float((table44.bytes[nodes] == 0).mean())
+    assert draws == pytest.approx(61_067_945 / 72_113_641, abs=0.012)  # five standard errors
+
+
+def test_a_sample_of_everything_is_everything(table33: DenseTable) -> None:
+    assert grade(RandomPlayer(table33.rules), table33, sample=10**9).sample is None
+    nodes = np.concatenate(list(all_nodes(table33)))
+    assert (sample_nodes(table33, 8344, 0) == nodes).all()
+    assert len(np.unique(sample_nodes(table33, 8000, 0))) == 8000
+
+
+# ---- players ------------------------------------------------------------------------------------
+
+
+def some_positions(table: DenseTable, count: int) -> Positions:
+    """Positions on boards turned and mirrored at random, half of the full ones with Y to move."""
+    random = np.random.default_rng(11)
+    nodes = np.concatenate(list(all_nodes(table)))
+    picked = np.sort(random.choice(nodes, count, replace=False))
+    x, y, to_move = look_up_positions(picked, table.rules)
+    image = np.concatenate([symmetry_of(table.rules).image.astype(np.int8), np.full((8, 1), -1)], 1)
+    turn = random.integers(8, size=count)[:, None]
+    x, y = image[turn, x].astype(np.int8), image[turn, y].astype(np.int8)
+    swap = (y[:, -1] >= 0) & (random.random(count) < 0.5)
+    x[swap], y[swap] = y[swap], x[swap].copy()
+    return Positions.from_arrays(table.rules, x, y, np.where(swap, 1, to_move).astype(np.int8))
+
+
+def test_canonical_players_move_alike_on_symmetric_boards(table33: DenseTable) -> None:
+    positions = some_positions(table33, 400)
+    network = HashedNetwork(9)
+    for player in (TablePlayer(table33), NetworkPlayer(network, table33.rules)):
+        cells = player.answer(positions).cells
+        assert legal_moves(positions)[np.arange(400), cells].all()
+        for t in range(8):
+            image = symmetry_of(table33.rules).image[t]
+            for row in range(0, 400, 7):
+                position = positions.at(row)
+                turned = symmetry_of(table33.rules).apply(t, position)
+                one = position.play(int(cells[row]))
+                other = turned.play(player.move(turned))
+                assert class_of(one.mover, one.opponent, 3) == class_of(
+                    other.mover, other.opponent, 3
+                ), (t, image)
+
+
+def test_the_tables_player_takes_the_lowest_best_cell_of_the_board(table33: DenseTable) -> None:
+    positions = some_positions(table33, 500)
+    cells = TablePlayer(table33, canonical=False).answer(positions).cells
+    assert cells.tolist() == [table33.best_moves(positions.at(row))[0] for row in range(500)]
+    canonical = TablePlayer(table33).answer(positions).cells
+    assert all(canonical[row] in table33.best_moves(positions.at(row)) for row in range(500))
+
+
+def test_networks_move_is_the_lowest_of_the_highest_legal_logits(table33: DenseTable) -> None:
+    positions = canonical_images(some_positions(table33, 300))[2]
+    positions = positions.take(positions.to_move == 0)
+    network = HashedNetwork(9, levels=3)  # three levels only: ties everywhere
+    player = NetworkPlayer(network, table33.rules, canonical=False, batch=64)
+    answers = player.answer(positions)
+    assert answers.margin is not None and (answers.margin >= 0).all()
+    planes = player._game.planes(
+        np.stack([player._game.state(positions.at(row)) for row in range(len(positions))])
+    )
+    logits = network.evaluate(planes)[0]
+    for row in range(len(positions)):
+        legal = positions.at(row).legal_moves()
+        best = max(logits[row, cell] for cell in legal)
+        assert answers.cells[row] == next(cell for cell in legal if logits[row, cell] == best)
+
+
+def test_a_network_of_nonsense_numbers_is_refused(table33: DenseTable) -> None:
+    class Broken(HashedNetwork):
+        def evaluate(self, planes: Any) -> Any:
+            logits, wdl, steps = super().evaluate(planes)
+            return logits * np.nan, wdl, steps
+
+    with pytest.raises(Exception, match="not finite"):
+        grade(NetworkPlayer(Broken(9), table33.rules), table33)
+
+
+def test_search_sees_a_win_at_once(table33: DenseTable) -> None:
+    class Ignorant:
+        def evaluate(self, planes: Any) -> Any:
+            count = len(planes)
+            level = np.tile(np.array([0, 1, 0], np.float32), (count, 1))
+            return np.zeros((count, 9), np.float32), level, np.full(count, 5, np.float32)
+
+    player = SearchPlayer(Ignorant(), table33.rules, sims=40)
+    won = np.flatnonzero(table33.bytes == 2)[::20].astype(np.uint64)
+    boards = Positions.from_arrays(table33.rules, *look_up_positions(won, table33.rules))
+    cells = player.answer(boards).cells
+    assert all(boards.at(row).play(int(cells[row])).is_over for row in range(len(boards)))
+    assert player.to_dict()["sims"] == 40
+    assert (player.answer(boards).cells == cells).all()
+
+
+def test_other_variants_are_refused(table33: DenseTable, table44: DenseTable) -> None:
+    with pytest.raises(InputError, match="plays"):
+        grade(RandomPlayer(Rules()), table33)
+    with pytest.raises(InputError, match="plays"):
+        TablePlayer(table33).move(Position.parse("-/- x"))
+    with pytest.raises(InputError, match="sample=0"):
+        grade(RandomPlayer(Rules()), table44, sample=0)
+
+
+# ---- in play ------------------------------------------------------------------------------------
+
+
+def test_the_table_loses_no_game_and_makes_no_mistake(table44: DenseTable) -> None:
+    matches = {match.opponent: match for match in grade_in_play(TablePlayer(table44), table44)}
+    for match in matches.values():
+        assert match.wins + match.draws + match.losses == 200
+        assert match.losses == 0 and match.grade.overall.errors == 0
+        assert 0 < match.grade.overall.positions <= match.moves
+    assert matches["random"].wins > 150 and matches["table"].draws == 200
+
+
+def test_games_of_a_weak_player_are_graded_on_its_own_boards(table44: DenseTable) -> None:
+    for canonical in (True, False):
+        player = RandomPlayer(table44.rules, 3, canonical=canonical)
+        (match,) = grade_in_play(player, table44, opponents=["table"], games=60, seed=2)
+        assert match.losses > 50 and match.wins == 0
+        assert match.grade.overall.errors >= match.losses * 0.9  # it did not start lost
+    with pytest.raises(InputError, match="nobody"):
+        grade_in_play(player, table44, opponents=["nobody"])
+
+
+# ---- reports ------------------------------------------------------------------------------------
+
+
+def test_reports_say_what_the_grade_says(
+    table33: DenseTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weak = grade(RandomPlayer(table33.rules, 1), table33)
+    strong = grade(TablePlayer(table33), table33)
+    text = grade_report.text(weak)
+    assert f"{weak.overall.errors:,.0f}" in text and f"'{weak.worst[0].position}'" in text
+    assert "win in 17" in text and "6 pieces" in text and "Y to move" in text
+    lines = grade_report.compare([weak, strong]).splitlines()
+    assert len(lines) == 3 and "100 %" in lines[2] and "random" in lines[1]
+    assert json.loads(json.dumps(weak.to_dict()))["by_depth"]["17"]["positions"] > 0
+    for graded in (weak, strong):
+        grade_report.png(tmp_path / "grade.png", graded)
+        assert (tmp_path / "grade.png").read_bytes().startswith(b"\x89PNG")
+    plain = builtins.__import__
+
+    def without(name: str, *rest: Any) -> Any:
+        if name.startswith("matplotlib"):
+            raise ImportError(name)
+        return plain(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(InputError, match="needs matplotlib"):
+        grade_report.png(tmp_path / "other.png", weak)
+
+
+def test_percentages_never_round_up_to_perfect() -> None:
+    shown = [grade_report.percent(share) for share in (1.0, 0.99999999, 0.9991, 0.5, 0.0, None)]
+    assert shown == ["100 %", "99.9999990 %", "99.910 %", "50.00 %", "0 %", "-"]
