@@ -20,7 +20,7 @@ $(VENV)/solver.installed: $(BIN)/python $(KERNEL_SOURCES)
 
 # What tests and linters need on top.
 $(VENV)/tests.installed: $(VENV)/solver.installed
-	$(PIP) install -q -c constraints.txt -e '.[plot,parquet,test,lint]'
+	$(PIP) install -q -c constraints.txt -e '.[plot,parquet,train,test,lint]'
 	touch $@
 
 build: $(VENV)/solver.installed

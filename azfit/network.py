@@ -206,7 +206,7 @@ class PlainHeads(nn.Module):
     def forward(
         self, features: Tensor, legal: Tensor, target: Tensor | None, rows: Tensor | None = None
     ) -> Outputs:
-        policy, wdl, steps = _spread(self.all(features), rows).split(self._sizes, 1)
+        policy, wdl, steps = torch.split(_spread(self.all(features), rows), self._sizes, 1)
         if target is not None:
             policy = policy.gather(1, target)
         return Outputs(policy.masked_fill(~legal, ILLEGAL), wdl, steps, None)
@@ -223,8 +223,7 @@ class MoveHeads(nn.Module):
     def forward(
         self, features: Tensor, legal: Tensor, target: Tensor | None, rows: Tensor | None = None
     ) -> Outputs:
-        both = _spread(self.all(features), rows)
-        both = both.unflatten(1, (self._actions, 1 + self._outcomes))
+        both = _spread(self.all(features), rows).view(-1, self._actions, 1 + self._outcomes)
         if target is not None:
             both = both.gather(1, target[:, :, None].expand(-1, -1, both.shape[2]))
         moves = both[:, :, 1:]

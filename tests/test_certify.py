@@ -181,7 +181,9 @@ def test_one_certificate_serves_both_colours_if_neither_can_be_beaten(tmp_path: 
     assert both.positions == len(seen)
 
 
-@pytest.mark.skipif("FADEFOUR_SLOW_TESTS" not in os.environ, reason="minutes: set FADEFOUR_SLOW_TESTS=1")
+@pytest.mark.skipif(
+    "FADEFOUR_SLOW_TESTS" not in os.environ, reason="minutes: set FADEFOUR_SLOW_TESTS=1"
+)
 def test_the_tables_player_is_unbeaten_as_both_on_4x4(table44: DenseTable, tmp_path: Path) -> None:
     (both,) = certify(TablePlayer(table44))
     assert (both.kind, both.sides, both.positions) == (UNBEATEN, "xy", 14_727_515)
