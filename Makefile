@@ -55,6 +55,10 @@ SANITIZED_TESTS := tests/test_index.py tests/test_audit.py tests/test_table.py t
 
 bench: $(VENV)/tests.installed
 	$(BIN)/python bench/solver_speed.py --m5
+	$(BIN)/python bench/search_speed.py
+	$(BIN)/python bench/network_search.py
+	$(BIN)/fadefour solve --table-only --data build/bench
+	$(BIN)/python bench/sampler_speed.py --data build/bench
 
 clean:
 	rm -rf $(VENV) build *.egg-info solver/*.so azfit/*.so .pytest_cache .mypy_cache .ruff_cache

@@ -19,7 +19,8 @@ def board(position: Position) -> str:
         cells = [shown.get(row * rules.n + column, "·") for column in range(rules.n)]
         rows.append(f"  {row + 1} | " + " ".join(cell.ljust(2) for cell in cells).rstrip())
     rows.append("    +" + "---" * rules.n)
-    rows.append("      " + " ".join(chr(ord("a") + column).ljust(2) for column in range(rules.n)))
+    letters = " ".join(chr(ord("a") + column).ljust(2) for column in range(rules.n))
+    rows.append(f"      {letters}".rstrip())
     leaving = [side.upper() + "1" for side in "xy" if full[side]]
     note = "1 is the oldest piece"
     if leaving:
