@@ -133,7 +133,7 @@ def onnx_bytes(network: Network) -> bytes:
 
 def _onnx_run(answers: Answers, threads: int | None) -> Run:
     try:
-        import onnxruntime as ort  # type: ignore[import-untyped]
+        import onnxruntime as ort
     except ImportError:
         raise FadefourError(
             "back-end onnx needs ONNX Runtime: run 'pip install onnxruntime', or use torch"
