@@ -7,7 +7,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check
 DATA   ?= data
 KERNEL_SOURCES := $(wildcard csrc/*.c csrc/*.h) csrc/build.py pyproject.toml constraints.txt
 
-.PHONY: solve test lint sanitize bench build clean
+.PHONY: solve learn test lint sanitize bench build clean
 .DEFAULT_GOAL := solve
 
 $(BIN)/python:
@@ -24,6 +24,10 @@ $(VENV)/tests.installed: $(VENV)/solver.installed
 	touch $@
 
 build: $(VENV)/solver.installed
+
+# torch and what else training, grading and certifying need.
+learn: $(VENV)/solver.installed
+	$(PIP) install -q -c constraints.txt -e '.[plot,train]'
 
 solve: build
 	$(BIN)/fadefour solve --data $(DATA)

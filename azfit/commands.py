@@ -5,6 +5,7 @@ the package, and prints; nothing is computed here. torch is imported by the comm
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -27,10 +28,17 @@ def _set(config: Any, **given: Any) -> Any:
     return replace(config, **{name: value for name, value in given.items() if value is not None})
 
 
+def _need_torch() -> None:
+    for package in ("torch", "safetensors"):
+        if importlib.util.find_spec(package) is None:
+            raise InputError(f"this command needs {package}: run 'make learn'")
+
+
 def _player(
     checkpoint: str, rules: Rules, sims: int | None, threads: int, canonical: bool = True
 ) -> Player:
     """The network of a checkpoint, with search if ``sims`` is given."""
+    _need_torch()
     from azfit.checkpoint import load_checkpoint
     from azfit.inference import Evaluator
     from azfit.players import NetworkPlayer, SearchPlayer
@@ -109,6 +117,7 @@ def train_command(
       fadefour train-from-oracle --run runs/first --resume
       fadefour train-from-oracle --run runs/small --n 3 --m 3 --preset quick
     """
+    _need_torch()
     from azfit.oracle_training import read_config, train_from_oracle
     from azfit.training_config import preset as preset_of
 
