@@ -55,7 +55,7 @@ sanitize: $(VENV)/tests.installed
 	cd build/sanitized && FADEFOUR_CFLAGS="$(SANITIZED)" ../../$(BIN)/python csrc/build.py >build.log
 	cd build/sanitized && LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
 	    ASAN_OPTIONS=detect_leaks=0 ../../$(BIN)/python -m pytest -q -p no:cacheprovider $(SANITIZED_TESTS)
-SANITIZED_TESTS := tests/test_index.py tests/test_audit.py tests/test_table.py tests/test_records.py
+SANITIZED_TESTS := $(addprefix tests/test_,index.py audit.py table.py records.py search.py search_root.py sampler.py)
 
 bench: $(VENV)/tests.installed
 	$(BIN)/python bench/solver_speed.py --m5

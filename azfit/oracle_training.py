@@ -79,7 +79,7 @@ class Run:
         if self.average is not None:
             self.average.load_state_dict(self.network.state_dict())
         self.step, self.mined_rounds = 0, 0
-        self.seconds_before = 0.0
+        self.seconds_before = self._mine_not_before = 0.0
         self.mined = np.empty(0, np.uint64)
         self._critical: np.ndarray[Any, np.dtype[np.uint64]] | None = None
         self._began = time.monotonic()
@@ -145,8 +145,10 @@ class Run:
 
     def mine_if_due(self, fraction: float) -> Metrics | None:
         """Lists what the network plays wrong, if a round is due, and draws from it from now on."""
-        if self.config.mining_due(fraction) <= self.mined_rounds:
+        due = self.config.mining_due(fraction) > self.mined_rounds
+        if not due or self.seconds < self._mine_not_before:
             return None
+        began = self.seconds
         if self._critical is None:
             first, end = node_range(self.table, self.network)
             self._critical = np.concatenate(list(critical_nodes(self.table, first, end)))
@@ -154,6 +156,8 @@ class Run:
             self.best_network, self.table, self._critical, self.config.mine_margin
         )
         self.mined_rounds = self.config.mining_due(fraction)
+        if self.config.minutes is not None:  # learn from what was found for twice as long
+            self._mine_not_before = self.seconds + 2 * (self.seconds - began)
         self.mined = nodes
         self._draw_from_mined()
         return {"mined": float(len(nodes)), "mined_blunders": float((margins < 0).sum())}
