@@ -24,8 +24,8 @@ The file is a compressed ``.npz`` without pickles: ``about`` (JSON as uint8), ``
 from __future__ import annotations
 
 import hashlib
+import io
 import json
-import os
 import zipfile
 import zlib
 from dataclasses import dataclass, field
@@ -37,10 +37,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from azfit.players import Player
-from solver.errors import CorruptTableError, InputError, MissingTableError
+from solver.errors import CorruptTableError, MissingTableError
 from solver.playout import Positions, has_line, is_won, legal_moves, piece_masks, play, successors
 from solver.progress import Progress, Silent
 from solver.rules import Rules
+from solver.storage import write_atomically
 
 Keys = NDArray[np.uint64]
 Queues = NDArray[np.int8]
@@ -121,26 +122,10 @@ def write_certificate(path: Path, certificate: Certificate) -> Path:
         **certificate.to_dict(),
     }
     text = np.frombuffer(json.dumps(about).encode(), np.uint8)
-    pending = path.with_name(f"{path.name}.{os.getpid()}.writing")
-    try:
-        with open(pending, "wb") as out:
-            np.savez_compressed(out, about=text, queues=queues, moves=moves, line=line)
-            out.flush()
-            os.fsync(out.fileno())
-        os.replace(pending, path)
-        _sync_folder(path.parent)
-    except OSError as error:
-        pending.unlink(missing_ok=True)
-        raise InputError(f"cannot write '{path}': {error.strerror}") from error
+    packed = io.BytesIO()
+    np.savez_compressed(packed, about=text, queues=queues, moves=moves, line=line)
+    write_atomically(path, packed.getvalue())
     return path
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def read_certificate(path: Path) -> Certificate:

@@ -10,10 +10,8 @@ Pickles (.pt, .pth, .pkl) are refused unread: loading one runs what its author w
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -23,7 +21,8 @@ from torch import Tensor
 
 from azfit.games import DropOldest, game_by_name
 from azfit.network import Network, NetworkConfig
-from solver.errors import CorruptTableError, InputError, MissingTableError, NoRoomError
+from solver.errors import CorruptTableError, InputError, MissingTableError
+from solver.storage import write_atomically
 
 FORMAT, VERSION = "fadefour network", 1
 SUFFIX = ".safetensors"
@@ -49,27 +48,6 @@ def tensors_sha256(tensors: Mapping[str, Tensor]) -> str:
 
 
 # ---- files --------------------------------------------------------------------------
-
-
-def write_atomically(path: Path, data: bytes) -> None:
-    """The file appears whole or not at all, and survives a crash once this returns."""
-    pending = path.with_name(path.name + ".writing")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with open(pending, "wb") as out:
-            out.write(data)
-            out.flush()
-            os.fsync(out.fileno())
-        os.replace(pending, path)
-        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            pending.unlink(missing_ok=True)
-        raise NoRoomError(f"cannot write '{path}': {error.strerror}") from error
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], about: dict[str, Any]) -> None:

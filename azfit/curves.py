@@ -6,6 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from solver.errors import InputError
+from solver.plotting import pyplot, save_png
+
 Lines = dict[str, tuple[list[float], list[float]]]
 
 
@@ -33,11 +36,8 @@ def _series(metrics: list[dict[str, Any]], wanted: dict[str, tuple[str, str]]) -
 def draw_curves(metrics_path: Path, png: Path) -> bool:
     """Draws the PNG; False if matplotlib is not installed or there is nothing to draw."""
     try:
-        import matplotlib as mpl
-
-        mpl.use("Agg")
-        from matplotlib import pyplot as plt
-    except ImportError:
+        plt = pyplot()
+    except InputError:
         return False
     metrics = read_metrics(metrics_path)
     panels: list[tuple[str, Lines]] = [
@@ -81,8 +81,7 @@ def draw_curves(metrics_path: Path, png: Path) -> bool:
             axis.legend()
     figure.tight_layout()
     pending = png.with_name(png.name + ".writing.png")
-    figure.savefig(pending, dpi=100)
-    plt.close(figure)
+    save_png(figure, pending)
     pending.replace(png)
     return True
 

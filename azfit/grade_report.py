@@ -12,7 +12,7 @@ from azfit.grade import Blunder, Grade
 from azfit.grade_in_play import InPlay
 from azfit.tally import RESULTS, Group, wilson
 from solver.drawing import line_of, outcome
-from solver.errors import InputError
+from solver.plotting import pyplot, save_png
 
 HEAD = ("positions", "blunders", "keeps result", "optimal", "W/D/L right", "calib. err", "ply err")
 
@@ -187,16 +187,7 @@ def _draw_reliability(axes: Any, grade: Grade) -> None:
 
 def png(path: Path, grade: Grade) -> None:
     """Blunder rates by result and depth, by pieces, and how far judgements can be trusted."""
-    try:
-        import matplotlib
-
-        matplotlib.use("Agg")
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise InputError(
-            "--png needs matplotlib: run 'pip install -c constraints.txt matplotlib'"
-        ) from None
-    figure, axes = plt.subplots(2, 2, figsize=(10, 7), dpi=120, layout="constrained")
+    figure, axes = pyplot().subplots(2, 2, figsize=(10, 7), dpi=120, layout="constrained")
     depths = {str(plies): group for plies, group in grade.by_depth().items()}
     pieces = {str(count): group for count, group in grade.by_pieces().items()}
     _draw_bars(axes[0, 0], "blunder rate by result", grade.by_result())
@@ -205,9 +196,4 @@ def png(path: Path, grade: Grade) -> None:
     _draw_reliability(axes[1, 1], grade)
     whole = grade.overall
     figure.suptitle(f"{grade.name}: {percent(whole.keeping)} of {grade.population} kept")
-    try:
-        figure.savefig(path)
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot write '{path}': {error}") from error
-    finally:
-        plt.close(figure)
+    save_png(figure, path)

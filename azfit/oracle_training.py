@@ -32,7 +32,6 @@ from azfit.checkpoint import (
     read_tensors,
     remove_old,
     save_checkpoint,
-    write_atomically,
     write_tensors,
 )
 from azfit.mining import critical_nodes, mine, node_range
@@ -51,6 +50,7 @@ from azfit.training_config import TrainingConfig, deepest_byte
 from azfit.training_log import Log
 from solver.errors import CorruptTableError, InputError
 from solver.index import node_count
+from solver.storage import write_atomically
 from solver.table import DenseTable
 
 # Positions on which a run is evaluated; drawn with a seed of their own, the same for every run.

@@ -2,24 +2,11 @@
 
 #include <string.h>
 
+#include "symmetry.h"
+
 void ff_game_begin(ff_game *game, const char *name) {
     memset(game, 0, sizeof *game);
     strncpy(game->name, name, sizeof game->name - 1);
-}
-
-static int carried(int size, int transform, int cell) {
-    int row = cell / size, column = cell % size;
-    if (transform >= 4) {
-        int swap = row;
-        row = column;
-        column = swap;
-    }
-    for (int quarter = transform % 4; quarter > 0; quarter--) {
-        int old_row = row;
-        row = column;
-        column = size - 1 - old_row;
-    }
-    return row * size + column;
 }
 
 void ff_game_square(ff_game *game, int size) {
@@ -29,7 +16,7 @@ void ff_game_square(ff_game *game, int size) {
     for (int t = 0; t < game->symmetries; t++)
         for (int cell = 0; cell < size * size; cell++)
             game->cell_image[t][cell] = game->action_image[t][cell] =
-                (uint16_t)carried(size, t, cell);
+                (uint16_t)ff_carried(size, t, cell);
 }
 
 int ff_is_legal(const ff_game *game, const void *state, int action) {

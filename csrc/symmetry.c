@@ -2,21 +2,6 @@
 
 #include <string.h>
 
-static int carried(int n, int transform, int cell) {
-    int row = cell / n, column = cell % n;
-    if (transform >= 4) {
-        int swap = row;
-        row = column;
-        column = swap;
-    }
-    for (int quarter = transform % 4; quarter > 0; quarter--) {
-        int old_row = row;
-        row = column;
-        column = n - 1 - old_row;
-    }
-    return row * n + column;
-}
-
 /* Does "t first, then s" carry every cell where `product` carries it? */
 static int same_permutation(const ff_symmetry *symmetry, int cells, int s, int t, int product) {
     for (int cell = 0; cell < cells; cell++)
@@ -31,7 +16,7 @@ int ff_symmetry_init(ff_symmetry *symmetry, int n) {
     const int cells = n * n;
     for (int t = 0; t < FF_TRANSFORMS; t++) {
         for (int cell = 0; cell < cells; cell++) {
-            int image = carried(n, t, cell);
+            int image = ff_carried(n, t, cell);
             symmetry->image[t][cell] = (uint8_t)image;
             if (image == cell) {
                 symmetry->stabiliser[cell] |= (uint8_t)(1u << t);

@@ -36,6 +36,22 @@ typedef struct {
 int ff_symmetry_init(ff_symmetry *symmetry, int n);
 /* end cdef */
 
+/* image[transform][cell] on a board of any size n. */
+static inline int ff_carried(int n, int transform, int cell) {
+    int row = cell / n, column = cell % n;
+    if (transform >= 4) {
+        int swap = row;
+        row = column;
+        column = swap;
+    }
+    for (int quarter = transform % 4; quarter > 0; quarter--) {
+        int old_row = row;
+        row = column;
+        column = n - 1 - old_row;
+    }
+    return row * n + column;
+}
+
 /* Is this the smallest cell that the transforms of `group` can carry it to? */
 static inline int ff_is_orbit_minimum(const ff_symmetry *symmetry, unsigned group, int cell) {
     if (group == FF_IDENTITY_ONLY) return 1;

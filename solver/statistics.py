@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solver.drawing import outcome
-from solver.errors import InputError
+from solver.plotting import pyplot, save_png
 from solver.retrograde import FINISHED, IMPOSSIBLE, UNDECIDED, deepest_of
 from solver.rules import Rules
 from solver.table import value_of_byte
@@ -82,19 +82,10 @@ def _aligned(rows: list[list[str]]) -> str:
 
 def histogram_png(path: Path, rules: Rules, counts: Counts) -> None:
     """Draws the nodes by plies to the end, wins and losses in their colours, log scale."""
-    try:
-        import matplotlib
-
-        matplotlib.use("Agg")
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise InputError(
-            "--png needs matplotlib: run 'pip install -c constraints.txt matplotlib'"
-        ) from None
     total = counts.sum(axis=0)
     plies = np.arange(deepest_of(counts) + 1)
     nodes = total[1 : len(plies) + 1].astype(float)
-    figure, axes = plt.subplots(figsize=(8, 4.5), dpi=120, layout="constrained")
+    figure, axes = pyplot().subplots(figsize=(8, 4.5), dpi=120, layout="constrained")
     for parity, colour, label in ((1, "#2b7a4b", "win"), (0, "#b3402e", "loss")):
         some = plies % 2 == parity
         axes.bar(plies[some], nodes[some], color=colour, label=f"{label} for the side to move")
@@ -109,9 +100,4 @@ def histogram_png(path: Path, rules: Rules, counts: Counts) -> None:
     )
     axes.set_ylim(top=10 * nodes.max())  # room for the legend
     axes.legend(ncols=2)
-    try:
-        figure.savefig(path, format="png")
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot write '{path}': {error}") from error
-    finally:
-        plt.close(figure)
+    save_png(figure, path)

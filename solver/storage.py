@@ -250,6 +250,23 @@ class NewFile:
         return manifest
 
 
+def write_atomically(path: Path, data: bytes) -> None:
+    """A small file without a manifest: it appears whole or not at all."""
+    pending = path.with_name(path.name + ".writing")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(pending, "wb") as out:
+            out.write(data)
+            out.flush()
+            os.fsync(out.fileno())
+        os.replace(pending, path)
+        _sync_folder(path.parent)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            pending.unlink(missing_ok=True)
+        _no_room(path, error)
+
+
 def remove(path: Path) -> None:
     """Removes a file, its manifest, and what an interrupted write left of either.
 

@@ -306,7 +306,7 @@ def test_damaged_files_are_refused_in_one_line(proof: Certificate, tmp_path: Pat
     with pytest.raises(MissingTableError, match="certify"):
         check_certificate(tmp_path / "nowhere.npz")
     with pytest.raises(InputError, match="cannot write"):
-        write_certificate(tmp_path / "no" / "folder.npz", proof)
+        write_certificate(path / "is no folder.npz", proof)
 
 
 # ---- conversion ---------------------------------------------------------------------------------

@@ -1,0 +1,32 @@
+"""The one way to matplotlib, which is optional and never opens a window."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from solver.errors import InputError
+
+
+def pyplot() -> Any:
+    """matplotlib.pyplot, drawing to files; one clear line if it is not installed."""
+    try:
+        import matplotlib
+
+        matplotlib.use("Agg")
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise InputError(
+            "drawing needs matplotlib: run 'pip install -c constraints.txt matplotlib'"
+        ) from None
+    return plt
+
+
+def save_png(figure: Any, path: Path) -> None:
+    """Writes the figure and closes it."""
+    try:
+        figure.savefig(path, format="png")
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot write '{path}': {error}") from error
+    finally:
+        pyplot().close(figure)
