@@ -37,6 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from azfit.players import Player
+from solver.drawing import line_of
 from solver.errors import CorruptTableError, MissingTableError
 from solver.playout import Positions, has_line, is_won, legal_moves, piece_masks, play, successors
 from solver.progress import Progress, Silent
@@ -82,6 +83,16 @@ class Certificate:
     @property
     def line_names(self) -> list[str]:
         return [self.rules.cell_name(cell) for cell in self.line]
+
+    def __str__(self) -> str:
+        sides = " and ".join(self.sides.upper())
+        if self.kind == REFUTED:
+            line = line_of(self.rules.start(), self.line)
+            return f"{self.player['player']} can be beaten as {sides}: {line}"
+        return (
+            f"no opponent can beat {self.player['player']} as {sides}: {self.positions:,} boards "
+            "with its move to make, closed under every reply, none of them lost"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -233,6 +244,13 @@ class Check:
     @property
     def ok(self) -> bool:
         return self.problem is None
+
+    def __str__(self) -> str:
+        if not self.ok:
+            return f"the certificate does NOT hold: {self.problem}"
+        moves = ", and its moves are the network's" if self.moves_asked else ""
+        replies = f" ({self.replies:,} replies followed)" if self.replies else ""
+        return f"the certificate holds{replies}{moves}: {self.certificate}"
 
     def to_dict(self) -> dict[str, Any]:
         return {

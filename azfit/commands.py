@@ -28,6 +28,11 @@ def _set(config: Any, **given: Any) -> Any:
     return replace(config, **{name: value for name, value in given.items() if value is not None})
 
 
+def shipped_network(rules: Rules) -> Path:
+    """The network that comes with the repository; commands take ``shipped`` for it."""
+    return Path(__file__).resolve().parent.parent / "data" / f"network_{rules.name}.safetensors"
+
+
 def _need_torch() -> None:
     for package in ("torch", "safetensors"):
         if importlib.util.find_spec(package) is None:
@@ -39,6 +44,8 @@ def _player(
 ) -> Player:
     """The network of a checkpoint, with search if ``sims`` is given."""
     _need_torch()
+    if checkpoint == "shipped":
+        checkpoint = str(shipped_network(rules))
     from azfit.checkpoint import load_checkpoint
     from azfit.inference import Evaluator
     from azfit.players import NetworkPlayer, SearchPlayer
@@ -173,7 +180,7 @@ def grade_command(
     \b
     Examples:
       fadefour grade runs/first/checkpoint.safetensors --sample 1000000
-      fadefour grade best.safetensors --all --png grade.png
+      fadefour grade shipped --all --png grade.png
     """
     from azfit.grade import grade
     from azfit.grade_in_play import grade_in_play
@@ -246,8 +253,8 @@ def certify_command(
 
     \b
     Examples:
-      fadefour certify best.safetensors
-      fadefour certify --check best.certificate.npz
+      fadefour certify runs/first/checkpoints/step-000020000.safetensors
+      fadefour certify shipped --check data/network_4x4_m4.certificate.npz
     """
     if certificate_file is not None:
         _check(certificate_file, checkpoint, rules, sims, threads, as_json)
@@ -300,7 +307,7 @@ def _check(
     "--against",
     default="table",
     show_default=True,
-    help="'table', or a checkpoint; with --sims it searches too.",
+    help="'table', 'shipped' (the network that comes along) or a checkpoint.",
 )
 @sims_option
 @click.option("--as", "side", type=click.Choice(["x", "y"]), default="x", show_default=True)
@@ -313,7 +320,7 @@ def play_command(
     \b
     Examples:
       fadefour play
-      fadefour play --against best.safetensors --as y
+      fadefour play --against shipped --as y
     """
     from azfit.play import play_game
     from azfit.players import TablePlayer

@@ -66,6 +66,14 @@ class Conversion:
     def all_convert(self) -> bool:
         return self.converts == self.won
 
+    def __str__(self) -> str:
+        return (
+            f"of {self.won:,} won positions {self.converts:,} are won against every defence, in at "
+            f"most {self.longest} plies; {self.leaves_at_once:,} are given away at once, "
+            f"{self.can_be_led_out:,} can be led out of the win, {self.only_cycle:,} can only be "
+            "led in circles"
+        )
+
     def to_dict(self) -> dict[str, Any]:
         counts = ("won", "converts", "leaves_at_once", "can_be_led_out", "can_cycle", "only_cycle")
         examples = {
