@@ -1,6 +1,11 @@
 #include "retrograde.h"
 
 #include "row.h"
+#include "tiles.h"
+
+/* For the hot loops: they are compiled once more for each set of constants that
+ * ff_propagate and ff_fill_slice name. */
+#define FF_INLINE static inline __attribute__((always_inline))
 
 int ff_retrograde_init(ff_retrograde *solve, const ff_index *index, uint8_t *full,
                        uint32_t *fresh_even, uint32_t *fresh_odd) {
@@ -10,6 +15,7 @@ int ff_retrograde_init(ff_retrograde *solve, const ff_index *index, uint8_t *ful
     solve->groups = index->sequences[group_length];
     solve->rows = index->rules.cells - group_length;
     solve->columns = solve->rows - 1;
+    solve->tiles = ff_tile_count(index, group_length / 2, group_length / 2);
     solve->full = full;
     solve->fresh[0] = fresh_even;
     solve->fresh[1] = fresh_odd;
@@ -20,18 +26,41 @@ static inline uint8_t *group_entries(const ff_retrograde *solve, uint64_t group)
     return solve->full + group * (uint64_t)(solve->rows * solve->columns);
 }
 
+static inline void start_tiles(const ff_retrograde *solve, ff_tiles *tiles) {
+    const int half = solve->index->rules.m - 1;
+    ff_tiles_init(tiles, solve->index, half, half, 0);
+}
+
+static inline uint32_t ff_board(const ff_rules *rules) { return ff_bit(rules->cells) - 1; }
+
+/* Lists a set of cells in rising order; returns how many. */
+static inline int list_cells(uint32_t cells, uint8_t *list) {
+    int count = 0;
+    for (; cells; cells &= cells - 1) list[count++] = (uint8_t)__builtin_ctz(cells);
+    return count;
+}
+
+/* A write may go anywhere in the table, so its memory is asked for first and it
+ * waits until this many later ones have been asked for. */
+enum { WAITING = 32, CACHE_LINE = 64 };
+
 /* ---- finished and impossible positions ---------------------------------- */
 
-static int64_t begin_group(ff_retrograde *solve, uint64_t group, const uint8_t *cells) {
-    const ff_index *index = solve->index;
-    const int half = index->rules.m - 1, rows = solve->rows, columns = solve->columns;
-    const uint32_t mover = ff_cells_mask(cells, half), opponent = ff_cells_mask(cells + half, half);
-    const uint32_t mover_lines = ff_completing(&index->rules, mover);
-    const uint32_t opponent_lines = ff_completing(&index->rules, opponent);
-    if (((mover_lines | opponent_lines) & ~(mover | opponent)) == 0) return 0;
+/* The rules with only those lines that `more` pieces can complete. */
+static ff_rules lines_in_reach(const ff_rules *rules, uint32_t pieces, int more) {
+    ff_rules in_reach = *rules;
+    in_reach.line_count = 0;
+    for (int i = 0; i < rules->line_count; i++)
+        if (__builtin_popcount(rules->lines[i] & ~pieces) <= more)
+            in_reach.lines[in_reach.line_count++] = rules->lines[i];
+    return in_reach;
+}
 
+static int64_t begin_group(ff_retrograde *solve, uint64_t group, uint32_t used,
+                           uint32_t mover_lines, uint32_t opponent_lines) {
+    const int rows = solve->rows, columns = solve->columns;
     uint8_t free[FF_MAX_CELLS];
-    ff_free_cells(index, mover | opponent, free);
+    list_cells(ff_board(&solve->index->rules) & ~used, free);
     uint8_t *entries = group_entries(solve, group);
     uint32_t fresh = 0;
     int64_t finished = 0;
@@ -52,16 +81,31 @@ static int64_t begin_group(ff_retrograde *solve, uint64_t group, const uint8_t *
     return finished;
 }
 
-int64_t ff_begin(ff_retrograde *solve, ff_work *work) {
-    ff_cursor cursor;
-    ff_cursor_init(&cursor, solve->index, 2 * solve->index->rules.m - 2);
+static int64_t begin_run(ff_retrograde *solve, const ff_tiles *tiles, ff_run *run) {
+    const ff_rules *rules = &solve->index->rules;
+    const int half = rules->m - 1;
+    const uint32_t mover = ff_cells_mask(run->cells, half);
+    const uint32_t mover_lines = ff_completing(rules, mover);
+    const uint32_t opponent_so_far = ff_cells_mask(run->cells + half, run->given - half);
+    const ff_rules in_reach =
+        lines_in_reach(rules, opponent_so_far, 2 * half - run->given + 1);
     int64_t finished = 0;
-    for (uint64_t first, end; ff_take(work, &first, &end);) {
-        for (uint64_t group = first; group < end; group++) {
-            ff_cursor_seek(&cursor, group);
-            finished += begin_group(solve, group, cursor.cells);
-        }
+    for (uint64_t group = run->first; group < run->end; group++) {
+        ff_read_group(tiles, run, group);
+        const uint32_t opponent = ff_cells_mask(run->cells + half, half);
+        const uint32_t opponent_lines = ff_completing(&in_reach, opponent);
+        if (((mover_lines | opponent_lines) & ~(mover | opponent)) == 0) continue;
+        finished += begin_group(solve, group, mover | opponent, mover_lines, opponent_lines);
     }
+    return finished;
+}
+
+int64_t ff_begin(ff_retrograde *solve, ff_work *work) {
+    ff_tiles tiles;
+    ff_run run;
+    start_tiles(solve, &tiles);
+    int64_t finished = 0;
+    while (ff_take_run(&tiles, work, &run)) finished += begin_run(solve, &tiles, &run);
     return finished;
 }
 
@@ -92,10 +136,15 @@ static inline ff_decided parents_that_lose(const uint8_t *row, int columns, int 
     return ONE_PARENT;
 }
 
-/* Columns that are decided but not yet written.  A column lies anywhere in the
- * table, so its memory is asked for first and written a little later. */
-enum { WAITING = 16, CACHE_LINE = 64 };
+/* Asks for a group's memory, to read or to write. */
+FF_INLINE void ask_for_group(const ff_retrograde *solve, uint64_t group, const int write) {
+    const uint8_t *entries = group_entries(solve, group);
+    const int size = solve->rows * solve->columns;
+    for (int i = 0; i < size; i += CACHE_LINE) __builtin_prefetch(entries + i, write);
+    __builtin_prefetch(entries + size - 1, write);
+}
 
+/* Columns that are decided but not yet written. */
 typedef struct {
     struct {
         uint64_t group;
@@ -111,16 +160,16 @@ typedef struct {
 static inline void settle_column(ff_retrograde *solve, ff_waiting *waiting, unsigned place) {
     const uint64_t group = waiting->columns[place].group;
     const int column = waiting->columns[place].column, value = waiting->value;
-    uint8_t *entries = group_entries(solve, group);
+    uint8_t *entries = group_entries(solve, group) + column;
     uint32_t written = 0;
     for (uint32_t rest = waiting->columns[place].wanted_rows; rest; rest &= rest - 1) {
-        int r = __builtin_ctz(rest);
-        uint8_t *entry = entries + r * solve->columns + column - (column > r);
-        if (*entry != FF_UNDECIDED) continue;
-        *entry = (uint8_t)value;
-        written |= 1u << r;
+        const int r = __builtin_ctz(rest);
+        uint8_t *entry = entries + r * solve->columns - (column > r);
+        const uint32_t undecided = *entry == FF_UNDECIDED;
+        *entry |= (uint8_t)(value & -(int)undecided);
+        written |= undecided << r;
     }
-    if (written) __atomic_fetch_or(&solve->fresh[~value & 1][group], written, __ATOMIC_RELAXED);
+    solve->fresh[~value & 1][group] |= written;
     waiting->settled += __builtin_popcount(written);
 }
 
@@ -128,9 +177,7 @@ static inline void take_column(ff_retrograde *solve, ff_waiting *waiting, uint64
                                int column, uint32_t rows) {
     unsigned place = waiting->taken % WAITING;
     if (waiting->taken >= WAITING) settle_column(solve, waiting, place);
-    const uint8_t *entries = group_entries(solve, group);
-    for (int i = 0; i < solve->rows * solve->columns; i += CACHE_LINE)
-        __builtin_prefetch(entries + i, 1);
+    ask_for_group(solve, group, 1);
     __builtin_prefetch(&solve->fresh[~waiting->value & 1][group], 1);
     waiting->columns[place].group = group;
     waiting->columns[place].wanted_rows = rows & ~(1u << column);
@@ -145,96 +192,173 @@ static void settle_all(ff_retrograde *solve, ff_waiting *waiting) {
     waiting->taken = 0;
 }
 
+/* Where the parents of a group's rows lie.  Row r is (b0 b1 .. ; a1 a2 .. e), its
+ * parents are (f a1 a2 .. ; b0 b1 ..): group a1 .. ah b0 b1 .., column bh. */
 typedef struct {
-    const uint8_t *cells; /* the group's sequence */
+    const uint8_t *cells; /* b1 .. bh a1 .. ah */
     uint8_t free[FF_MAX_CELLS];
-} ff_group;
+    ff_open_place place; /* b0 open; usable if the a's break the symmetry */
+    int usable;
+} ff_parents;
 
-/* Settles the decided parents of row r.  The row is (b0 b1 .. ; a1 a2 .. e),
- * its parents (f a1 a2 .. ; b0 b1 ..): group a1 .. b0 .., column the last b. */
-static void settle_parents(ff_retrograde *solve, const ff_group *from, int r, ff_decided decided,
-                           int entry, ff_waiting *waiting) {
+static inline void look_at_parents(const ff_index *index, const uint8_t *cells, ff_parents *to) {
+    const int half = index->rules.m - 1;
+    to->cells = cells;
+    list_cells(ff_board(&index->rules) & ~ff_cells_mask(cells, 2 * half), to->free);
+    to->usable = ff_open_place_init(&to->place, index, cells + half, half, cells, half - 1);
+}
+
+static inline uint32_t wanted_rows(const ff_retrograde *solve, ff_decided decided, int row) {
+    const uint32_t every = (1u << solve->rows) - 1, one = 1u << row;
+    return decided == EVERY_PARENT ? every : decided == ALL_BUT_ONE ? every & ~one : one;
+}
+
+/* Takes in the column of row r's parents. */
+static inline void take_parents(ff_retrograde *solve, const ff_parents *to, int r,
+                                ff_decided decided, int entry, ff_waiting *waiting) {
+    const uint8_t *image = to->place.image;
+    const int cell = image[to->free[r]];
+    const uint32_t used = to->place.used | ff_bit(cell);
+    const int oldest = ff_digit(used, image[to->free[entry + (entry >= r)]]);
+    const int newest = ff_digit(used, image[to->cells[solve->index->rules.m - 2]]);
+    take_column(solve, waiting, ff_open_rank(&to->place, cell), newest,
+                wanted_rows(solve, decided, oldest));
+}
+
+/* The same where symmetry is not broken early, or not at all: then the column's
+ * mirror images are taken in too. */
+static void take_mirrored_parents(ff_retrograde *solve, const ff_parents *to, int r,
+                                  ff_decided decided, int entry, ff_waiting *waiting) {
     const ff_index *index = solve->index;
     const int half = index->rules.m - 1;
     uint8_t sequence[FF_MAX_PIECES];
-    for (int i = 0; i < half; i++) sequence[i] = from->cells[half + i];
-    sequence[half] = from->free[r];
-    for (int i = 1; i < half; i++) sequence[half + i] = from->cells[i - 1];
+    memcpy(sequence, to->cells + half, (size_t)half);
+    sequence[half] = to->free[r];
+    memcpy(sequence + half + 1, to->cells, (size_t)(half - 1));
     const ff_place group = ff_place_of(index, sequence, 2 * half, 2 * half);
 
     const uint8_t *image = index->symmetry.image[group.transform];
     uint32_t used = 0;
     for (int i = 0; i < 2 * half; i++) used |= ff_bit(image[sequence[i]]);
-    const int column_cell = image[from->cells[half - 1]];
-    const int oldest_cell = image[from->free[entry + (entry >= r)]];
-    const uint32_t every_row = (1u << solve->rows) - 1;
+    const int newest_cell = image[to->cells[half - 1]];
+    const int oldest_cell = image[to->free[entry + (entry >= r)]];
     for (unsigned mirrors = group.stabiliser; mirrors; mirrors &= mirrors - 1) {
         const uint8_t *mirror = index->symmetry.image[__builtin_ctz(mirrors)];
-        uint32_t one_row = 1u << ff_digit(used, mirror[oldest_cell]);
-        uint32_t wanted = decided == EVERY_PARENT  ? every_row
-                          : decided == ALL_BUT_ONE ? every_row & ~one_row
-                                                   : one_row;
-        take_column(solve, waiting, group.rank, ff_digit(used, mirror[column_cell]), wanted);
+        const int oldest = ff_digit(used, mirror[oldest_cell]);
+        take_column(solve, waiting, group.rank, ff_digit(used, mirror[newest_cell]),
+                    wanted_rows(solve, decided, oldest));
     }
 }
 
-static void propagate_group(ff_retrograde *solve, uint64_t group, uint32_t fresh_rows,
-                            ff_cursor *cursor, int depth, ff_waiting *waiting) {
+FF_INLINE void propagate_group(ff_retrograde *solve, uint64_t group, uint32_t fresh_rows,
+                               const ff_tiles *tiles, ff_run *run, int depth,
+                               ff_waiting *waiting) {
     const int columns = solve->columns;
     const uint8_t *entries = group_entries(solve, group);
-    ff_group from;
-    from.cells = NULL;
+    ff_parents to;
+    to.cells = NULL;
     for (; fresh_rows; fresh_rows &= fresh_rows - 1) {
         int r = __builtin_ctz(fresh_rows), entry = 0;
         const uint8_t *row = entries + r * columns;
         ff_decided decided = depth % 2 == 0 ? parents_that_win(row, columns, depth, &entry)
                                             : parents_that_lose(row, columns, &entry);
         if (decided == NO_PARENT) continue;
-        if (from.cells == NULL) {
-            ff_cursor_seek(cursor, group);
-            from.cells = cursor->cells;
-            ff_free_cells(solve->index, ff_cells_mask(cursor->cells, cursor->length), from.free);
+        if (to.cells == NULL) {
+            ff_read_group(tiles, run, group);
+            look_at_parents(solve->index, run->cells, &to);
         }
-        settle_parents(solve, &from, r, decided, entry, waiting);
+        if (to.usable)
+            take_parents(solve, &to, r, decided, entry, waiting);
+        else
+            take_mirrored_parents(solve, &to, r, decided, entry, waiting);
     }
 }
 
-int64_t ff_propagate(ff_retrograde *solve, int depth, ff_work *work) {
-    if (depth + 2 > FF_DEEPEST) return FF_TOO_DEEP;
-    ff_cursor cursor;
-    ff_cursor_init(&cursor, solve->index, 2 * solve->index->rules.m - 2);
+/* Asks for a run's `fresh` words, a run ahead of their use. */
+static inline void ask_for_fresh(const ff_retrograde *solve, const ff_run *run, int depth) {
+    const uint32_t *fresh = solve->fresh[depth & 1];
+    for (uint64_t group = run->first; group < run->end; group += CACHE_LINE / sizeof *fresh)
+        __builtin_prefetch(&fresh[group]);
+    __builtin_prefetch(&fresh[run->end - 1]);
+}
+
+/* Finds the groups with fresh rows, so that their memory can be asked for, and
+ * goes through them when a few are found. */
+FF_INLINE void propagate_run(ff_retrograde *solve, const ff_tiles *tiles, ff_run *run, int depth,
+                             ff_waiting *waiting) {
+    enum { TOGETHER = 64 };
+    uint32_t *fresh = solve->fresh[depth & 1];
+    uint64_t found[TOGETHER];
+    for (uint64_t group = run->first; group < run->end;) {
+        int count = 0;
+        for (; group < run->end && count < TOGETHER; group++) {
+            if (fresh[group] == 0) continue;
+            ask_for_group(solve, group, 0);
+            found[count++] = group;
+        }
+        for (int i = 0; i < count; i++) {
+            const uint32_t rows = fresh[found[i]];
+            fresh[found[i]] = 0;
+            propagate_group(solve, found[i], rows, tiles, run, depth, waiting);
+        }
+    }
+}
+
+FF_INLINE int64_t propagate(ff_retrograde *solve, int depth, ff_work *work) {
     ff_waiting waiting;
     waiting.taken = 0;
     waiting.value = depth + 2;
     waiting.settled = 0;
-    uint32_t *fresh = solve->fresh[depth & 1];
-    for (uint64_t first, end; ff_take(work, &first, &end);) {
-        for (uint64_t group = first; group < end; group++) {
-            uint32_t rows = fresh[group];
-            if (rows == 0) continue;
-            fresh[group] = 0;
-            propagate_group(solve, group, rows, &cursor, depth, &waiting);
-        }
+    ff_tiles tiles;
+    ff_run runs[2];
+    start_tiles(solve, &tiles);
+    int left = ff_take_run(&tiles, work, &runs[0]);
+    for (int now = 0; left; now = !now) {
+        left = ff_take_run(&tiles, work, &runs[!now]);
+        if (left) ask_for_fresh(solve, &runs[!now], depth);
+        propagate_run(solve, &tiles, &runs[now], depth, &waiting);
     }
     settle_all(solve, &waiting);
     return waiting.settled;
 }
 
-int64_t ff_resume(ff_retrograde *solve, int depth, ff_work *work) {
-    int64_t found = 0;
-    for (uint64_t first, end; ff_take(work, &first, &end);) {
-        for (uint64_t group = first; group < end; group++) {
-            const uint8_t *entries = group_entries(solve, group);
-            uint32_t rows = 0;
-            for (int r = 0; r < solve->rows; r++) {
-                uint32_t equal =
-                    ff_entries_equal(entries + r * solve->columns, solve->columns, depth + 1);
-                if (equal) rows |= 1u << r;
-                found += __builtin_popcount(equal);
-            }
-            solve->fresh[depth & 1][group] = rows;
-        }
+int64_t ff_propagate(ff_retrograde *solve, int depth, ff_work *work) {
+    if (depth + 2 > FF_DEEPEST) return FF_TOO_DEEP;
+    ff_retrograde known = *solve;
+    switch (known.rows) {
+    case 8: /* 4 x 4, m = 5 */
+        known.rows = 8, known.columns = 7;
+        return propagate(&known, depth, work);
+    case 10: /* 4 x 4, m = 4 */
+        known.rows = 10, known.columns = 9;
+        return propagate(&known, depth, work);
+    default:
+        return propagate(&known, depth, work);
     }
+}
+
+static int64_t resume_group(ff_retrograde *solve, uint64_t group, int depth) {
+    const uint8_t *entries = group_entries(solve, group);
+    int64_t found = 0;
+    uint32_t rows = 0;
+    for (int r = 0; r < solve->rows; r++) {
+        const uint8_t *row = entries + r * solve->columns;
+        const uint32_t equal = ff_entries_equal(row, solve->columns, depth + 1);
+        if (equal) rows |= 1u << r;
+        found += __builtin_popcount(equal);
+    }
+    solve->fresh[depth & 1][group] = rows;
+    return found;
+}
+
+int64_t ff_resume(ff_retrograde *solve, int depth, ff_work *work) {
+    ff_tiles tiles;
+    ff_run run;
+    start_tiles(solve, &tiles);
+    int64_t found = 0;
+    while (ff_take_run(&tiles, work, &run))
+        for (uint64_t group = run.first; group < run.end; group++)
+            found += resume_group(solve, group, depth);
     return found;
 }
 
@@ -265,66 +389,154 @@ int64_t ff_fold(ff_retrograde *solve) {
 
 /* A row of slice s + 1 holds the successors (b0 b1 .. ; a0 a1 .. e) of one
  * position (a0 a1 .. ; b0 b1 ..) of slice s; its cells are b1 .. a0 a1 .. b0.
- * Puts the position's cells in their own order: a1 .. b0 b1 .. a0 b-last. */
-static void parent_of_row(const uint8_t *row_cells, int slice, uint8_t *sequence) {
-    const int movers = slice / 2, opponents = slice - movers;
-    const uint8_t *mover = row_cells + opponents - 1, *later_opponents = row_cells;
-    const uint8_t first_opponent = row_cells[slice - 1];
+ * The position's own order is a1 .. b0 b1 .. a0 b-last; without a b1 the last is
+ * b0. */
+typedef struct {
+    const ff_index *index;
+    int slice, movers, others; /* a0 .. and b1 .. */
+    int rows;
+    uint8_t *decided;
+    const uint8_t *next_slice;
+    int64_t count; /* positions decided */
+    uint64_t waiting[WAITING]; /* positions decided but not yet written */
+    uint8_t waiting_values[WAITING];
+} ff_filling;
+
+/* What the cells of a group tell about its rows. */
+typedef struct {
+    const uint8_t *cells;
+    uint8_t free[FF_MAX_CELLS];
+    uint8_t behind[FF_MAX_PIECES]; /* of the position's order, what follows b0 */
+    uint32_t finished;             /* rows b0 in which the opponent has a line */
+    int impossible;                /* the mover has one */
+} ff_filled;
+
+static inline void decide(ff_filling *filling, uint64_t position, int value) {
+    const unsigned place = filling->count++ % WAITING;
+    if (filling->count > WAITING)
+        filling->decided[filling->waiting[place]] = filling->waiting_values[place];
+    __builtin_prefetch(&filling->decided[position], 1);
+    filling->waiting[place] = position;
+    filling->waiting_values[place] = (uint8_t)value;
+}
+
+/* b1 .. without the last, a0, and the last. */
+static inline void put_behind(const ff_filling *filling, const uint8_t *cells, uint8_t *behind) {
+    const int others = filling->others;
     int length = 0;
-    for (int i = 1; i < movers; i++) sequence[length++] = mover[i];
-    if (opponents > 1) {
-        sequence[length++] = first_opponent;
-        for (int i = 0; i + 2 < opponents; i++) sequence[length++] = later_opponents[i];
+    for (int i = 0; i + 1 < others; i++) behind[length++] = cells[i];
+    if (filling->movers > 0) behind[length++] = cells[others];
+    if (others > 0) behind[length] = cells[others - 1];
+}
+
+static inline int row_result(const ff_filled *group, int r, const uint8_t *row, int columns) {
+    return group->impossible                            ? FF_IMPOSSIBLE
+           : group->finished >> group->free[r] & 1 ? FF_FINISHED
+                                                        : ff_row_value(row, columns);
+}
+
+/* Fills the rows of a group, b0 open. */
+static inline void fill_rows(ff_filling *filling, const ff_filled *group,
+                             const ff_open_place *place, const uint8_t *row) {
+    const int rows = filling->rows;
+    for (int r = 0; r < rows; r++, row += rows - 1) {
+        const int value = row_result(group, r, row, rows - 1);
+        if (value == FF_UNDECIDED) continue;
+        decide(filling, ff_open_rank(place, place->image[group->free[r]]), value);
     }
-    if (movers > 0) sequence[length++] = mover[0];
-    sequence[length] = opponents > 1 ? later_opponents[opponents - 2] : first_opponent;
+}
+
+/* The same where the cells before b0 do not break the symmetry, and where rows
+ * may have mirror images.  Returns the row behind the group. */
+static const uint8_t *fill_mirrored_rows(ff_filling *filling, const ff_filled *group,
+                                         unsigned stabiliser, const uint8_t *row) {
+    const ff_symmetry *symmetry = &filling->index->symmetry;
+    const int before = filling->movers > 0 ? filling->movers - 1 : 0, slice = filling->slice;
+    const uint8_t *free = group->free;
+    uint8_t sequence[FF_MAX_PIECES];
+    memcpy(sequence, group->cells + filling->others + 1, (size_t)before);
+    for (int r = 0; r < filling->rows; r++) {
+        if (!ff_is_orbit_minimum(symmetry, stabiliser, free[r])) continue;
+        const unsigned fixing = stabiliser & symmetry->stabiliser[free[r]];
+        int columns = 0;
+        for (int c = 0; c < filling->rows; c++)
+            columns += c != r && ff_is_orbit_minimum(symmetry, fixing, free[c]);
+        const int value = row_result(group, r, row, columns);
+        row += columns;
+        if (value == FF_UNDECIDED) continue;
+        sequence[before] = free[r];
+        memcpy(sequence + before + 1, group->behind, (size_t)(slice - before - 1));
+        if (filling->others == 0 && filling->movers > 0) { /* a0 b0, the one case without b1 */
+            sequence[0] = group->behind[0];
+            sequence[1] = free[r];
+        }
+        decide(filling, ff_place_of(filling->index, sequence, slice, slice).rank, value);
+    }
+    return row;
+}
+
+FF_INLINE void fill_run(ff_filling *filling, const ff_tiles *tiles, ff_run *run) {
+    const ff_rules *rules = &filling->index->rules;
+    const int others = filling->others, movers = filling->movers, rows = filling->rows;
+    const uint32_t opponent = ff_cells_mask(run->cells, others);
+    const ff_rules in_reach = lines_in_reach(
+        rules, ff_cells_mask(run->cells + others, run->given - others), tiles->length - run->given);
+    ff_filled group;
+    group.cells = run->cells;
+    group.finished = ff_completing(rules, opponent);
+    const uint8_t *row = filling->next_slice + ff_place_of(filling->index, run->cells, run->given,
+                                                           filling->slice + 1).rank;
+    for (uint64_t number = run->first; number < run->end; number++) {
+        const unsigned stabiliser = ff_read_group(tiles, run, number);
+        const uint32_t mover = ff_cells_mask(run->cells + others, movers);
+        group.impossible = ff_has_line(&in_reach, mover);
+        list_cells(ff_board(rules) & ~(opponent | mover), group.free);
+        put_behind(filling, run->cells, group.behind);
+        ff_open_place place;
+        if (stabiliser == FF_IDENTITY_ONLY && movers > 0 &&
+            ff_open_place_init(&place, filling->index, run->cells + others + 1, movers - 1,
+                               group.behind, others + 1)) {
+            fill_rows(filling, &group, &place, row);
+            row += rows * (rows - 1);
+        } else {
+            row = fill_mirrored_rows(filling, &group, stabiliser, row);
+        }
+    }
+}
+
+FF_INLINE int64_t fill_slice(ff_filling *filling, ff_work *work) {
+    ff_tiles tiles;
+    ff_run run;
+    ff_tiles_init(&tiles, filling->index, filling->others, filling->movers, 1);
+    while (ff_take_run(&tiles, work, &run)) fill_run(filling, &tiles, &run);
+    for (int i = 0; i < WAITING && i < filling->count; i++)
+        filling->decided[filling->waiting[i]] = filling->waiting_values[i];
+    return filling->count;
+}
+
+uint64_t ff_fill_tiles(const ff_index *index, int slice) {
+    return ff_tile_count(index, slice - slice / 2 - 1, slice / 2);
 }
 
 int64_t ff_fill_slice(const ff_index *index, uint8_t *table, int slice, ff_work *work) {
-    const ff_symmetry *symmetry = &index->symmetry;
-    const int group_length = slice - 1, opponents = slice - slice / 2;
-    uint8_t *decided = table + index->slice_base[slice];
-    const uint8_t *next_slice = table + index->slice_base[slice + 1];
-    ff_cursor cursor;
-    ff_cursor_init(&cursor, index, group_length);
-    int64_t count = 0;
-    for (uint64_t first, end; ff_take(work, &first, &end);) {
-        ff_cursor_seek(&cursor, first);
-        uint8_t ignored;
-        const uint8_t *row = next_slice + ff_rank_of_beginning(index, cursor.cells, group_length,
-                                                               slice + 1, &ignored);
-        for (uint64_t group = first; group < end; group++) {
-            ff_cursor_seek(&cursor, group);
-            uint8_t row_cells[FF_MAX_PIECES], free[FF_MAX_CELLS];
-            memcpy(row_cells, cursor.cells, (size_t)group_length);
-            const uint32_t used = ff_cells_mask(cursor.cells, group_length);
-            const uint32_t opponent = ff_cells_mask(cursor.cells, opponents - 1);
-            const uint32_t opponent_lines = ff_completing(&index->rules, opponent);
-            const int impossible = ff_has_line(&index->rules, used & ~opponent);
-            const int rows = ff_free_cells(index, used, free);
-            for (int r = 0; r < rows; r++) {
-                if (!ff_is_orbit_minimum(symmetry, cursor.stabiliser, free[r])) continue;
-                unsigned fixing = cursor.stabiliser & symmetry->stabiliser[free[r]];
-                int columns = rows - 1;
-                if (fixing != FF_IDENTITY_ONLY) {
-                    columns = 0;
-                    for (int c = 0; c < rows; c++)
-                        columns += c != r && ff_is_orbit_minimum(symmetry, fixing, free[c]);
-                }
-                int value = impossible                         ? FF_IMPOSSIBLE
-                            : opponent_lines >> free[r] & 1 ? FF_FINISHED
-                                                               : ff_row_value(row, columns);
-                row += columns;
-                if (value == FF_UNDECIDED) continue;
-                uint8_t sequence[FF_MAX_PIECES];
-                row_cells[slice - 1] = free[r];
-                parent_of_row(row_cells, slice, sequence);
-                decided[ff_place_of(index, sequence, slice, slice).rank] = (uint8_t)value;
-                count++;
-            }
-        }
+    const int movers = slice / 2;
+    ff_filling filling = {.index = index,
+                          .slice = slice,
+                          .movers = movers,
+                          .others = slice - movers - 1,
+                          .rows = index->rules.cells - slice + 1,
+                          .decided = table + index->slice_base[slice],
+                          .next_slice = table + index->slice_base[slice + 1]};
+    switch (slice * 100 + filling.rows) {
+    case 908: /* 4 x 4, m = 5 */
+        filling.slice = 9, filling.movers = 4, filling.others = 4, filling.rows = 8;
+        return fill_slice(&filling, work);
+    case 710: /* 4 x 4, m = 4 or 5 */
+        filling.slice = 7, filling.movers = 3, filling.others = 3, filling.rows = 10;
+        return fill_slice(&filling, work);
+    default:
+        return fill_slice(&filling, work);
     }
-    return count;
 }
 
 void ff_fill_root(const ff_index *index, uint8_t *table) {

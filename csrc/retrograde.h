@@ -27,13 +27,18 @@
  * table is "unfolded", every cell has its own column, and the rule above needs
  * no exception.  ff_fold drops the copies afterwards.
  *
- * Threads share the work of one call to begin or propagate.  A column is
- * written only on behalf of its one row, so no byte has two writers in a pass.
- * A pass at an even depth writes only wins and looks only for losses, and the
- * other way round at an odd depth; so a row may be read while another thread
- * settles entries in it.  (That read is a plain load beside byte stores: it
- * relies on bytes being separate memory locations, as C11 guarantees, and on
- * loads that do not invent values, as every target of this code gives.)
+ * Order.  Rows are read where the groups lie, but what they decide lies all over
+ * the table, so the passes go through the groups tile by tile (tiles.h); a write
+ * then lands where the writes shortly before it did.
+ *
+ * Threads share the work of one call to begin or propagate.  All rows that write
+ * to a group are in one tile and a tile has one thread, so neither an entry nor a
+ * word of `fresh` has two writers in a pass.  A pass at an even depth writes only
+ * wins and looks only for losses, and the other way round at an odd depth; so a
+ * row may be read while another thread settles entries in it.  (That read is a
+ * plain load beside byte stores: it relies on bytes being separate memory
+ * locations, as C11 guarantees, and on loads that do not invent values, as every
+ * target of this code gives.)
  */
 #ifndef FF_RETROGRADE_H
 #define FF_RETROGRADE_H
@@ -45,6 +50,7 @@
 typedef struct {
     const ff_index *index;
     uint64_t groups;
+    uint64_t tiles;     /* items of work in a pass, see tiles.h */
     int rows;           /* free cells of a group */
     int columns;        /* rows - 1 */
     uint8_t *full;      /* [groups][rows][columns], 16 readable bytes behind it */
@@ -54,8 +60,8 @@ typedef struct {
 int ff_retrograde_init(ff_retrograde *solve, const ff_index *index, uint8_t *full,
                        uint32_t *fresh_even, uint32_t *fresh_odd);
 
-/* The passes below take groups from `work`, all of them between their threads,
- * and return this thread's count, or an error. */
+/* The passes below take tiles from `work`, all of them between their threads, and
+ * return this thread's count, or an error.  Items beyond the last tile are none. */
 
 /* Marks finished and impossible positions in a zeroed table; counts the
  * finished ones. */
@@ -72,8 +78,9 @@ int64_t ff_resume(ff_retrograde *solve, int depth, ff_work *work);
 int64_t ff_fold(ff_retrograde *solve);
 
 /* Decides slice s, 0 < s < 2m, from slice s + 1.  `table` holds all slices,
- * folded, and 16 readable bytes behind them; the items of `work` are the groups
- * of slice s + 1, canonical sequences of s - 1 cells. */
+ * folded, and 16 readable bytes behind them; the items of `work` are the
+ * ff_fill_tiles of the slice. */
+uint64_t ff_fill_tiles(const ff_index *index, int slice);
 int64_t ff_fill_slice(const ff_index *index, uint8_t *table, int slice, ff_work *work);
 
 /* Decides the start position from slice 1. */

@@ -27,6 +27,8 @@ UNDECIDED, FINISHED, IMPOSSIBLE = 0, 1, 255
 
 READABLE_BEHIND = 16  # the kernels look at sixteen bytes of a row at a time
 
+TILES_AT_A_TIME = 1  # a tile (csrc/tiles.h) is thousands of groups in large variants
+
 
 @dataclass(frozen=True)
 class Solution:
@@ -127,8 +129,8 @@ def _solve_full_slice(
     )
 
     def one_pass(label: str, kernel: Callable[[Any], int], what: str) -> int:
-        report.begin(label, groups, "group")
-        parts = crew.share(groups, kernel, report=report.reach)
+        report.begin(label, run.tiles, "tile")
+        parts = crew.share(run.tiles, kernel, step=TILES_AT_A_TIME, report=report.reach)
         if min(parts) < 0:
             raise FadefourError(
                 f"{rules}: a forced win takes more than {lib.FF_DEEPEST - 1} plies, "
@@ -167,10 +169,12 @@ def _fill_partial_slices(
     index, sizes = index_of(rules), slice_sizes(rules)
     start = pointer(table, np.uint8, node_count(rules) + READABLE_BEHIND)
     for pieces in range(2 * rules.m - 1, 0, -1):
-        report.begin(f"{pieces} pieces", sizes[pieces - 1], "group")
+        tiles = lib.ff_fill_tiles(index, pieces)
+        report.begin(f"{pieces} pieces", tiles, "tile")
         parts = crew.share(
-            sizes[pieces - 1],
+            tiles,
             partial(lib.ff_fill_slice, index, start, pieces),
+            step=TILES_AT_A_TIME,
             report=report.reach,
         )
         report.end(f"{sum(parts):>14,} of {sizes[pieces]:,} decided")
