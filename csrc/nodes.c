@@ -60,6 +60,23 @@ void ff_reader_next_row(ff_reader *reader) {
     }
 }
 
+void ff_reader_seek(ff_reader *reader, uint64_t rank) {
+    const int pieces = reader->pieces;
+    if (pieces - 2 <= reader->index->rules.n) {
+        while (reader->rank < rank) ff_reader_next(reader);
+        return;
+    }
+    const int columns = reader->rows - 1;
+    const uint64_t size = (uint64_t)(reader->rows * columns), group = rank / size;
+    if (group != reader->group) enter_group(reader, group);
+    const int inside = (int)(rank - group * size), column = inside % columns;
+    reader->rank = rank;
+    reader->row = inside / columns;
+    reader->column = column + (column >= reader->row);
+    reader->cells[pieces - 2] = reader->free[reader->row];
+    reader->cells[pieces - 1] = reader->free[reader->column];
+}
+
 /* ---- positions to nodes and back ------------------------------------------ */
 
 static int read_queue(const int8_t *cells, int m, int board, uint8_t *queue, uint32_t *used) {

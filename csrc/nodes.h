@@ -103,6 +103,9 @@ static inline void ff_reader_next(ff_reader *reader) {
     ff_reader_next_row(reader);
 }
 
+/* Goes forward to this rank.  Where no group has a symmetry, straight there. */
+void ff_reader_seek(ff_reader *reader, uint64_t rank);
+
 /* The slice that holds this node. */
 static inline int ff_slice_of(const ff_index *index, uint64_t node) {
     int slice = 0;

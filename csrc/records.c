@@ -26,6 +26,17 @@ static uint64_t code_at(const uint8_t *bytes) {
 
 /* ---- table to records ----------------------------------------------------- */
 
+/* The first of the values first .. end - 1 that is not 0, or end; most are. */
+static uint64_t next_decided(const uint8_t *values, uint64_t first, uint64_t end) {
+    uint64_t eight;
+    for (; first + 8 <= end; first += 8) {
+        memcpy(&eight, values + first, sizeof eight);
+        if (eight != 0) return first + (uint64_t)(__builtin_ctzll(eight) / 8);
+    }
+    while (first < end && values[first] == FF_UNDECIDED) first++;
+    return first;
+}
+
 void ff_swap_colours(const ff_index *index, const uint8_t *table, uint8_t *swapped,
                      ff_work *work) {
     const int pieces = 2 * index->rules.m;
@@ -33,13 +44,11 @@ void ff_swap_colours(const ff_index *index, const uint8_t *table, uint8_t *swapp
     for (uint64_t first, end; ff_take(work, &first, &end);) {
         ff_reader reader;
         ff_reader_init(&reader, index, pieces, first);
-        for (uint64_t rank = first; rank < end; rank++) {
-            if (full[rank] != FF_UNDECIDED) {
-                uint8_t cells[FF_MAX_PIECES];
-                ff_swap_sides(reader.cells, pieces, cells);
-                swapped[ff_place_of(index, cells, pieces, pieces).rank] = full[rank];
-            }
-            ff_reader_next(&reader);
+        for (uint64_t rank = first; (rank = next_decided(full, rank, end)) < end; rank++) {
+            uint8_t cells[FF_MAX_PIECES];
+            ff_reader_seek(&reader, rank);
+            ff_swap_sides(reader.cells, pieces, cells);
+            swapped[ff_place_of(index, cells, pieces, pieces).rank] = full[rank];
         }
     }
 }
@@ -79,27 +88,35 @@ uint64_t ff_write_records(const ff_index *index, const uint8_t *table, const uin
         const int pieces = ff_slice_of(index, node), full = pieces == 2 * index->rules.m;
         ff_reader reader;
         ff_reader_init(&reader, index, pieces, node - index->slice_base[pieces]);
-        for (; node < end && node < index->slice_base[pieces + 1]; node++) {
-            int value[2] = {0, 0};
-            value[full ? 0 : pieces % 2] = table[node];
-            if (full) value[1] = swapped[reader.rank];
-            if (value[0] | value[1] | (wanted & FF_EVERYTHING)) {
-                ff_record record = {ff_pack(reader.cells, pieces), {0, 0}, {0, 0}};
-                int any = wanted & FF_EVERYTHING;
-                for (int side = 0; side < 2; side++) {
-                    int result = result_of(value[side], side);
-                    if (!is_wanted(result, wanted)) continue;
-                    record.result[side] = (int8_t)result;
-                    record.depth[side] = (uint16_t)(value[side] - 1);
-                    counts[side * 256 + value[side]]++;
-                    any = 1;
+        const uint64_t base = index->slice_base[pieces];
+        const uint64_t slice_end = index->slice_base[pieces + 1];
+        const uint64_t stop = end < slice_end ? end : slice_end;
+        for (; node < stop; node++) {
+            if (!(wanted & FF_EVERYTHING)) {
+                uint64_t decided = next_decided(table, node, stop);
+                if (full) {
+                    uint64_t other = base + next_decided(swapped, node - base, stop - base);
+                    decided = other < decided ? other : decided;
                 }
-                if (any) {
-                    store(records, &record);
-                    records += FF_RECORD_BYTES;
-                }
+                if ((node = decided) == stop) break;
             }
-            ff_reader_next(&reader);
+            int value[2] = {0, 0}, any = wanted & FF_EVERYTHING;
+            ff_record record = {0, {0, 0}, {0, 0}};
+            value[full ? 0 : pieces % 2] = table[node];
+            if (full) value[1] = swapped[node - base];
+            for (int side = 0; side < 2; side++) {
+                int result = result_of(value[side], side);
+                if (!is_wanted(result, wanted)) continue;
+                record.result[side] = (int8_t)result;
+                record.depth[side] = (uint16_t)(value[side] - 1);
+                counts[side * 256 + value[side]]++;
+                any = 1;
+            }
+            if (!any) continue;
+            ff_reader_seek(&reader, node - base);
+            record.code = ff_pack(reader.cells, pieces);
+            store(records, &record);
+            records += FF_RECORD_BYTES;
         }
     }
     return (uint64_t)(records - start) / FF_RECORD_BYTES;
