@@ -1,13 +1,10 @@
-"""The network in data/: it loads, plays without a blunder, and its papers are its own."""
+"""The network in data/: it loads, plays without a blunder, and its grade is its own."""
 
 import json
-import os
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from azfit.certificate import UNBEATEN, check_certificate, read_certificate
 from azfit.checkpoint import load_checkpoint
 from azfit.grade import grade
 from azfit.inference import Evaluator
@@ -16,7 +13,6 @@ from solver import Rules, open_table, solve, write_table
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 NETWORK = DATA / "network_4x4_m4.safetensors"
-CERTIFICATE = DATA / "network_4x4_m4.certificate.npz"
 
 
 @pytest.fixture(scope="module")
@@ -38,22 +34,3 @@ def test_its_grade_is_of_this_network(player):
     told = json.loads((DATA / "network_4x4_m4.grade.json").read_text())["grades"][0]
     assert told["checkpoint_sha256"] == player.sha256
     assert told["overall"]["positions"] == 72_113_641
-
-
-def test_its_certificate_is_of_this_network_and_its_moves_are_the_networks(player):
-    certificate = read_certificate(CERTIFICATE)
-    assert certificate.kind == UNBEATEN
-    assert certificate.sides == "xy"
-    assert certificate.player["checkpoint_sha256"] == player.sha256
-    from azfit.certificate import listed_positions
-
-    rows = np.random.default_rng(0).choice(certificate.positions, 20_000, replace=False)
-    positions = listed_positions(certificate.rules, certificate.queues[rows])
-    assert np.array_equal(player.answer(positions).cells, certificate.moves[rows])
-
-
-@pytest.mark.skipif(
-    "FADEFOUR_SLOW_TESTS" not in os.environ, reason="minutes: set FADEFOUR_SLOW_TESTS=1"
-)
-def test_its_certificate_holds(player):
-    assert check_certificate(CERTIFICATE, player).ok
