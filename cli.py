@@ -15,9 +15,10 @@ def cli() -> None:
 
 def add_commands() -> None:
     from azfit.commands import COMMANDS as LEARNING
+    from azfit.self_play_commands import COMMANDS as SELF_PLAY
     from solver.commands import COMMANDS as SOLVING
 
-    for command in (*SOLVING, *LEARNING):
+    for command in (*SOLVING, *LEARNING, *SELF_PLAY):
         cli.add_command(command)
 
 

@@ -83,7 +83,9 @@ def _read_bytes(path: Path) -> bytes:
     except OSError as error:
         raise InputError(f"cannot read '{path}': {error.strerror}") from None
     # Zip archives (torch.save) and pickles of protocol 2 and up; the suffix tells of older ones.
-    if data[:4] == b"PK\x03\x04" or data[:1] == b"\x80" or path.suffix in _PICKLES:
+    # A header of 128, 384 ... bytes begins with \x80 as well, but has its { at byte 8.
+    pickled = data[:1] == b"\x80" and data[8:9] != b"{"
+    if data[:4] == b"PK\x03\x04" or pickled or path.suffix in _PICKLES:
         raise InputError(
             f"'{path}' is a pickle, and loading one runs its author's code: "
             f"use a {SUFFIX} checkpoint"

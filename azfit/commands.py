@@ -33,7 +33,7 @@ def shipped_network(rules: Rules) -> Path:
     return Path(__file__).resolve().parent.parent / "data" / f"network_{rules.name}.safetensors"
 
 
-def _need_torch() -> None:
+def need_torch() -> None:
     for package in ("torch", "safetensors"):
         if importlib.util.find_spec(package) is None:
             raise InputError(f"this command needs {package}: run 'make learn'")
@@ -43,7 +43,7 @@ def _player(
     checkpoint: str, rules: Rules, sims: int | None, threads: int, canonical: bool = True
 ) -> Player:
     """The network of a checkpoint, with search if ``sims`` is given."""
-    _need_torch()
+    need_torch()
     if checkpoint == "shipped":
         checkpoint = str(shipped_network(rules))
     from azfit.checkpoint import load_checkpoint
@@ -124,7 +124,7 @@ def train_command(
       fadefour train-from-oracle --run runs/first --resume
       fadefour train-from-oracle --run runs/small --n 3 --m 3 --preset quick
     """
-    _need_torch()
+    need_torch()
     from azfit.oracle_training import read_config, train_from_oracle
     from azfit.training_config import preset as preset_of
 

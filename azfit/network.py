@@ -48,6 +48,8 @@ class NetworkConfig:
     canonical: bool = True
     hide_leaving: bool = True
     rate_moves: bool = True
+    dropout: float = 0.0
+    """Share of the features that a training step leaves out, before the heads."""
 
     def __post_init__(self) -> None:
         game = game_by_name(self.game)
@@ -63,6 +65,8 @@ class NetworkConfig:
         for name in ("canonical", "hide_leaving", "rate_moves"):
             if not isinstance(getattr(self, name), bool):
                 raise InputError(f"{name}={getattr(self, name)!r}: use true or false")
+        if not 0 <= self.dropout < 1:
+            raise InputError(f"dropout={self.dropout!r}: use a share from 0 up to, not with, 1")
         if not isinstance(game, DropOldest) and (self.canonical or self.hide_leaving):
             raise InputError(f"canonical and hide_leaving are for drop-oldest, not {self.game}")
 
@@ -200,13 +204,15 @@ class PlainHeads(nn.Module):
 
     def __init__(self, features: int, actions: int, max_plies: int) -> None:
         super().__init__()
-        self._sizes = [actions, 3, max_plies]
-        self.all = nn.Linear(features, sum(self._sizes))
+        self.policy = nn.Linear(features, actions)
+        self.wdl = nn.Linear(features, 3)
+        self.steps = nn.Linear(features, max_plies)
 
     def forward(
         self, features: Tensor, legal: Tensor, target: Tensor | None, rows: Tensor | None = None
     ) -> Outputs:
-        policy, wdl, steps = torch.split(_spread(self.all(features), rows), self._sizes, 1)
+        policy = _spread(self.policy(features), rows)
+        wdl, steps = _spread(self.wdl(features), rows), _spread(self.steps(features), rows)
         if target is not None:
             policy = policy.gather(1, target)
         return Outputs(policy.masked_fill(~legal, ILLEGAL), wdl, steps, None)
@@ -255,6 +261,7 @@ class Network(nn.Module):
             if config.kind == "mlp"
             else ConvolutionBody(shown, game, config)
         )
+        self.dropout = nn.Dropout(config.dropout)
         heads = MoveHeads if config.rate_moves else PlainHeads
         self.heads: MoveHeads | PlainHeads = heads(
             self.body.features, game.actions, config.max_plies
@@ -274,7 +281,7 @@ class Network(nn.Module):
         if self.orientation is not None:
             shown, target = self.orientation(shown)
             target = _spread(target, rows)
-        outputs: Outputs = self.heads(self.body(shown), legal, target, rows)
+        outputs: Outputs = self.heads(self.dropout(self.body(shown)), legal, target, rows)
         return outputs
 
     def legal(self, flat: Tensor) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -35,8 +35,8 @@ class Targets:
     wdl: Tensor
     steps: Tensor
     """The bin of the steps head, IGNORED for a draw."""
-    moves: Tensor
-    """The outcome of each move, IGNORED where there is none."""
+    moves: Tensor | None = None
+    """The outcome of each move, IGNORED where there is none; None if it is not known."""
 
     @classmethod
     def of(cls, batch: Batch, network: Network) -> Targets:
@@ -53,7 +53,22 @@ class Targets:
         )
 
 
-def losses(outputs: Outputs, targets: Targets, config: TrainingConfig) -> dict[str, Tensor]:
+class Weights(Protocol):
+    """How the parts of a loss are weighed."""
+
+    @property
+    def class_weights(self) -> bool: ...
+    @property
+    def policy_weight(self) -> float: ...
+    @property
+    def wdl_weight(self) -> float: ...
+    @property
+    def steps_weight(self) -> float: ...
+    @property
+    def moves_weight(self) -> float: ...
+
+
+def losses(outputs: Outputs, targets: Targets, config: Weights) -> dict[str, Tensor]:
     """The parts of the loss, not yet weighted, and ``kl``: policy above its targets' entropy."""
     entropy = -(targets.policy * targets.policy.clamp(min=1e-9).log()).sum(1).mean()
     policy = -(targets.policy * outputs.policy.log_softmax(1)).sum(1).mean()
@@ -69,14 +84,14 @@ def losses(outputs: Outputs, targets: Targets, config: TrainingConfig) -> dict[s
         "steps": functional.cross_entropy(outputs.steps, targets.steps, reduction="sum")
         / len(targets.steps),
     }
-    if outputs.moves is not None:
+    if outputs.moves is not None and targets.moves is not None:
         parts["moves"] = functional.cross_entropy(
             outputs.moves.flatten(0, 1), targets.moves.flatten()
         )
     return parts
 
 
-def total_loss(parts: dict[str, Tensor], config: TrainingConfig) -> Tensor:
+def total_loss(parts: dict[str, Tensor], config: Weights) -> Tensor:
     total = config.policy_weight * parts["policy"] + config.wdl_weight * parts["wdl"]
     total = total + config.steps_weight * parts["steps"]
     if "moves" in parts:

@@ -30,7 +30,7 @@ class Log:
     def __init__(self, folder: Path, run: Told, stream: TextIO | None) -> None:
         self._folder, self._run, self._stream = folder, run, stream
         self._file = open(folder / "metrics.jsonl", "a")  # noqa: SIM115 - closed by close()
-        self._board = _tensorboard(folder)
+        self._board = tensorboard(folder)
         config = run.config
         self._by_steps = config.steps is not None
         self._bar: tqdm[None] | None = None
@@ -103,7 +103,7 @@ def _short(told: Metrics) -> str:
     return "  ".join(text.format(told[name]) for name, text in formats.items() if name in told)
 
 
-def _tensorboard(folder: Path) -> Any:
+def tensorboard(folder: Path) -> Any:
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:

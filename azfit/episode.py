@@ -1,0 +1,160 @@
+"""A finished game of self-play, and the append-only files that keep such games.
+
+A file of games is a row of frames, each a whole game:
+
+    "FFG1" | u32 bytes | u32 CRC-32 of them | that many bytes, zlib
+
+A frame is written with one call and synced, so that a crash can only cut the last one short;
+whoever reads the file next leaves such a rest out, and whoever appends to it cuts it off first.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from azfit.games import Game
+from solver.errors import CorruptTableError
+
+DRAWN = -1
+MAGIC = b"FFG1"
+_FRAME = struct.Struct("<4sII")
+_HEAD = struct.Struct("<IIHHHb6I")  # iteration, number, plies, code length, actions, winner, counts
+
+
+@dataclass(frozen=True)
+class Episode:
+    """One game: what was searched at each of its T plies, and how it ended."""
+
+    iteration: int
+    number: int
+    """Within the iteration."""
+    codes: NDArray[np.int8]
+    """int8 [T, code_length]: the positions."""
+    visits: NDArray[np.uint16]
+    """uint16 [T, actions]: of the root's moves."""
+    actions: NDArray[np.int16]
+    """int16 [T]: the moves played."""
+    values: NDArray[np.float32]
+    """float32 [T]: the root's mean value for the side to move."""
+    winner: int
+    """0 the first player, 1 the second, -1 a draw."""
+    walks: NDArray[np.uint32]
+    """uint32 [3, 2]: nodes walked, open, starved (see ``search.WalkCounts``), by side to move."""
+
+    @property
+    def plies(self) -> int:
+        return len(self.actions)
+
+    @property
+    def sides(self) -> NDArray[np.int8]:
+        """int8 [T]: the side to move at each ply."""
+        return self.codes[:, -1]
+
+    @property
+    def wdl(self) -> NDArray[np.int8]:
+        """int8 [T]: 0 win, 1 draw, 2 loss, for the side to move."""
+        if self.winner == DRAWN:
+            return np.ones(self.plies, np.int8)
+        return np.where(self.sides == self.winner, 0, 2).astype(np.int8)
+
+    @property
+    def left(self) -> NDArray[np.int16]:
+        """int16 [T]: plies to the end."""
+        return np.arange(self.plies, 0, -1, dtype=np.int16)
+
+    def to_bytes(self) -> bytes:
+        """As a frame of a file of games."""
+        head = _HEAD.pack(
+            self.iteration,
+            self.number,
+            self.plies,
+            self.codes.shape[1],
+            self.visits.shape[1],
+            self.winner,
+            *self.walks.ravel().tolist(),
+        )
+        arrays = (self.codes, self.visits, self.actions, self.values)
+        body = zlib.compress(head + b"".join(array.tobytes() for array in arrays), 1)
+        return _FRAME.pack(MAGIC, len(body), zlib.crc32(body)) + body
+
+    @classmethod
+    def from_body(cls, body: bytes, game: Game) -> Episode:
+        """From the bytes of a frame; ValueError if they are no game of this kind."""
+        data = zlib.decompress(body)
+        iteration, number, plies, width, actions, winner, *walks = _HEAD.unpack_from(data)
+        if (width, actions) != (game.code_length, game.actions) or winner not in (DRAWN, 0, 1):
+            raise ValueError(f"it is no game of {game.name}")
+        shapes: tuple[tuple[Any, tuple[int, ...]], ...] = (
+            (np.int8, (plies, width)),
+            (np.uint16, (plies, actions)),
+            (np.int16, (plies,)),
+            (np.float32, (plies,)),
+        )
+        arrays: list[Any] = []
+        at = _HEAD.size
+        for dtype, shape in shapes:
+            size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+            arrays.append(np.frombuffer(data, dtype, int(np.prod(shape)), at).reshape(shape))
+            at += size
+        if at != len(data):
+            raise ValueError("its length does not fit")
+        codes, visits, moves, values = arrays
+        counts = np.array(walks, np.uint32).reshape(3, 2)
+        return cls(iteration, number, codes, visits, moves, values, winner, counts)
+
+
+# ---- files of games ------------------------------------------------------------------
+
+
+def frames(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """End and body of every whole frame, up to the first that is cut short or damaged."""
+    at = 0
+    while at + _FRAME.size <= len(data):
+        magic, size, checksum = _FRAME.unpack_from(data, at)
+        body = data[at + _FRAME.size : at + _FRAME.size + size]
+        if magic != MAGIC or len(body) != size or zlib.crc32(body) != checksum:
+            return
+        at += _FRAME.size + size
+        yield at, body
+
+
+def read_episodes(path: Path, game: Game) -> list[Episode]:
+    """The whole games of a file, in order of their numbers; of two alike the first."""
+    found: dict[int, Episode] = {}
+    for _, body in frames(path.read_bytes()):
+        try:
+            episode = Episode.from_body(body, game)
+        except (ValueError, struct.error, zlib.error) as error:
+            raise CorruptTableError(f"'{path}' cannot be read ({error}): remove it") from None
+        found.setdefault(episode.number, episode)
+    return [found[number] for number in sorted(found)]
+
+
+class EpisodeFile:
+    """Appends games; what an interrupted write left of the last one is cut off first."""
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = open(path, "a+b")  # noqa: SIM115 - closed by close()
+        self._file.seek(0)
+        whole = 0
+        for end, _ in frames(self._file.read()):
+            whole = end
+        self._file.truncate(whole)
+
+    def append(self, frame: bytes) -> None:
+        self._file.write(frame)
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        self._file.close()

@@ -1,0 +1,63 @@
+"""An evaluator that remembers: a position met before costs a look-up instead of the network.
+
+Games that are played side by side begin alike, and move orders meet again within a tree. What a
+network says of a position never changes, so remembering changes no search. Planes are zeros and
+ones in every game; their bits are the key.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from azfit.games import Game
+from azfit.search import Evaluator
+
+Floats = NDArray[np.float32]
+
+BYTES = 1 << 26  # of answers; beside them the keys take about as much
+
+
+class EvaluationCache:
+    """Callable as the evaluator it wraps; the policy must be logits [B, actions]."""
+
+    def __init__(self, evaluate: Evaluator, game: Game, room: int | None = None) -> None:
+        """room: positions remembered; when it is full all are forgotten."""
+        self._evaluate, self._actions = evaluate, game.actions
+        width = game.actions + 4
+        self._room = room or BYTES // (4 * width)
+        self._answers = np.empty((self._room, width), np.float32)
+        self._places: dict[bytes, int] = {}
+        self.asked, self.computed = 0, 0
+
+    def __call__(self, planes: Floats) -> tuple[Floats, Floats, Floats]:
+        """Policy logits [B, actions], win/draw/loss [B, 3], expected plies [B]."""
+        count = len(planes)
+        if count > self._room:
+            raise ValueError(f"{count} rows are more than the cache's room of {self._room}")
+        bits = np.packbits(planes.reshape(count, -1) != 0, axis=1)
+        width, data = bits.shape[1], bits.tobytes()
+        keys = [data[i : i + width] for i in range(0, count * width, width)]
+        if len(self._places) + count > self._room:
+            self._places.clear()
+        places = self._places
+        unknown: list[int] = []
+        rows = np.empty(count, np.int64)
+        for i, key in enumerate(keys):
+            place = places.get(key)
+            if place is None:
+                place = places[key] = len(places)
+                unknown.append(i)
+            rows[i] = place
+        self.asked += count
+        self.computed += len(unknown)
+        if unknown:
+            self._learn(planes[unknown], rows[unknown])
+        answers = self._answers[rows]
+        a = self._actions
+        return answers[:, :a], answers[:, a : a + 3], answers[:, a + 3]
+
+    def _learn(self, planes: Floats, rows: NDArray[np.int64]) -> None:
+        policy, wdl, steps = self._evaluate(planes)
+        assert steps is not None
+        self._answers[rows] = np.concatenate([policy, wdl, steps[:, None]], axis=1)

@@ -1,0 +1,143 @@
+"""The commands of self-play, as a user types them: self-play itself and what looks at its runs.
+
+The options of ``self-play`` are made from the fields of ``SelfPlayConfig``. torch and with it the
+config are imported when a command runs or asks for its options, not by ``fadefour --help``.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from azfit.commands import need_torch, shipped_network
+from solver.commands import json_option, show
+from solver.errors import InputError
+
+
+class SelfPlayCommand(click.Command):
+    """A command whose further options are the fields of the config."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        known = {parameter.name for parameter in self.params}
+        extra = [one for one in _config_options() if one.name not in known]
+        params = super().get_params(ctx)
+        return [*params[:-1], *extra, params[-1]]  # --help stays last
+
+
+def _config_options() -> list[click.Option]:
+    need_torch()
+    from azfit.self_play_config import options
+
+    return [_as_option(one) for one in options() if one.name != "game"]
+
+
+def _as_option(one: Any) -> click.Option:
+    """A field of the config as an option of the command line; not given is None."""
+    name, about = one.name.replace("_", "-"), one.metadata
+    shown = about["shown"] or one.default
+    if isinstance(one.default, bool):
+        shown = "on" if one.default else "off"
+        declared = f"--{name}/--no-{name}"
+        return click.Option(
+            [declared, one.name], default=None, help=f"{about['help']}  [default: {shown}]"
+        )
+    kind: Any = str
+    if about["choices"]:
+        kind = click.Choice(about["choices"])
+    elif str(one.type).startswith("int"):
+        kind = int
+    elif str(one.type).startswith("float"):
+        kind = float
+    words = about["help"] if shown is None else f"{about['help']}  [default: {shown}]"
+    return click.Option([f"--{name}", one.name], type=kind, default=None, help=words)
+
+
+def _game_name(game: str, n: int, m: int, k: int | None, size: int) -> str:
+    if game == "drop":
+        return f"drop-{n}-{m}-{k or n}"
+    return game if game == "connect4" else f"gomoku-{size}"
+
+
+@click.command("self-play", cls=SelfPlayCommand)
+@click.option("--game", type=click.Choice(["drop", "connect4", "gomoku"]), default=None)
+@click.option("--n", default=4, show_default=True, help="drop: board side.")
+@click.option("--m", default=4, show_default=True, help="drop: pieces each player may have.")
+@click.option("--k", type=int, help="drop: pieces in a row that win.  [default: n]")
+@click.option("--size", default=15, show_default=True, help="gomoku: lines of the board.")
+@click.option(
+    "--run",
+    "run_folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    required=True,
+    help="Folder of the run: config, games, metrics, curves, checkpoints.",
+)
+@click.option("--resume", is_flag=True, help="Go on with the run in that folder.")
+@click.option("--preset", type=click.Choice(["quick", "balanced", "strong"]))
+@click.option(
+    "--config",
+    "config_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="TOML file of options; what is typed here counts more.",
+)
+@click.option("--init", help="Start from this checkpoint, as of train-from-oracle.")
+@json_option
+def self_play_command(
+    game: str | None,
+    n: int,
+    m: int,
+    k: int | None,
+    size: int,
+    run_folder: Path,
+    resume: bool,
+    preset: str | None,
+    config_file: Path | None,
+    init: str | None,
+    as_json: bool,
+    **typed: Any,
+) -> None:
+    """Learn a game by self-play, from zero or from a checkpoint.
+
+    Ctrl-C or a crash loses at most the games in flight; --resume goes on.
+
+    \b
+    Examples:
+      fadefour self-play --game drop --n 3 --m 3 --run runs/small --preset quick
+      fadefour self-play --game connect4 --run runs/four --minutes 60
+      fadefour self-play --run runs/four --resume
+    """
+    from azfit.checkpoint import load_checkpoint
+    from azfit.self_play import read_config, self_play
+    from azfit.self_play_config import combine
+
+    given = {name: value for name, value in typed.items() if value is not None}
+    stream = None if as_json else sys.stderr
+    if resume:
+        if given or preset or config_file or init or game:
+            raise InputError("--resume goes on with the options of the run: give --run alone")
+        run = self_play(read_config(run_folder), run_folder, resume=True, stream=stream)
+    else:
+        if game is not None:
+            given["game"] = _game_name(game, n, m, k, size)
+        config = combine(preset, config_file, given)
+        start = None
+        if init is not None:
+            path = Path(init)
+            if init == "shipped":
+                from azfit.games import DropOldest, game_by_name
+
+                found = game_by_name(config.game)
+                if not isinstance(found, DropOldest):
+                    raise InputError(f"no network for {config.game} is shipped: give a checkpoint")
+                path = shipped_network(found.rules)
+            start = load_checkpoint(path, config.game)[0]
+        run = self_play(config, run_folder, init=start, stream=stream)
+    told = {"run": str(run_folder), "iterations": run.iteration, "elo": run.pool[-1][1]}
+    best = run_folder / "best.safetensors"
+    words = f"{run.iteration} iterations, Elo {run.pool[-1][1]:.0f}; best network: {best}"
+    show(as_json, {**told, "best": str(best)}, words)
+
+
+COMMANDS = [self_play_command]

@@ -1,0 +1,291 @@
+"""The options of self-play, each declared once.
+
+A field's ``option`` gives default, range and help; the command line, the TOML file, ``--help`` and
+the run folder's config.json are all made from it, so that they cannot disagree. None as a default
+means "by game" and is filled in by ``settled``.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import tomllib
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from azfit.games import DropOldest, Game, game_by_name
+from azfit.network import NetworkConfig
+from azfit.search_config import SearchConfig
+from solver.errors import InputError
+
+
+def option(
+    default: Any,
+    words: str,
+    low: float | None = None,
+    high: float | None = None,
+    choices: tuple[str, ...] = (),
+    shown: str | None = None,
+) -> Any:
+    """A field with its range and its help; shown: the default in words, where it is None."""
+    metadata = {"help": words, "low": low, "high": high, "choices": choices, "shown": shown}
+    return field(default=default, metadata=metadata)
+
+
+def default_workers() -> int:
+    """The cores but one, at least 1."""
+    return max(1, (os.cpu_count() or 1) - 1)
+
+
+@dataclass(frozen=True)
+class SelfPlayConfig:
+    """Everything that decides what a self-play run learns."""
+
+    game: str = option("drop-4-4-4", "Game, as in drop-4-4-4, connect4, gomoku-15.")
+    seed: int = option(1, "Seed of the weights, games and batches.", 0, 2**63 - 1)
+    iterations: int | None = option(20, "Iterations of the run.", 1, 10**9)
+    minutes: float | None = option(
+        None, "Budget in minutes instead; the iteration under way is finished.", 1e-3, 1e7
+    )
+
+    # ---- search -----------------------------------------------------------------
+    sims: int = option(100, "Simulations a move.", 1, 1_000_000)
+    c_init: float = option(1.4, "Exploration: c = c_init + log((N + c_base + 1) / c_base).", 0, 1e6)
+    c_base_factor: float = option(1000.0, "c_base is sims times this.", 1e-9, 1e12)
+    fpu_reduction: float = option(0.2, "An untried move counts as V - r sqrt(tried priors).", 0, 10)
+    fpu_clamp: bool = option(True, "Never rate an untried move below a proven loss.")
+    fpu_dynamic: bool = option(False, "Scale the reduction by (V + 1) / 2.")
+    noise_eps: float = option(0.25, "Share of Dirichlet noise at the root.", 0, 1)
+    noise_eps_min: float = option(0.1, "What it falls to.", 0, 1)
+    noise_steps: int = option(0, "Plies over which it falls; 0: it does not.", 0, 1_000_000)
+    dirichlet_alpha: float | None = option(
+        None, "Alpha of the noise.", 1e-6, 1e6, shown="10 / typical legal moves"
+    )
+    temperature: float = option(1.0, "Temperature of the first moves.", 0, 1e6)
+    temp_moves: int | None = option(
+        None, "Plies drawn at that temperature; later ones are argmax.", 0, 10**6, shown="by game"
+    )
+    lambda_steps: float = option(0.1, "Share of the steps head in a value.", 0, 1)
+    max_plies: int | None = option(None, "A game so long is a draw.", 1, 1000, shown="by game")
+
+    # ---- games ------------------------------------------------------------------
+    games_per_iteration: int = option(70, "Games of an iteration.", 1, 10**7)
+    parallel_games: int = option(100, "Games side by side in a worker.", 1, 100_000)
+    workers: int = option(
+        0, "Worker processes.", 0, 1024, shown="cores - 1, at least 1"
+    )  # 0: by machine
+    backend: str = option(
+        "auto", "Inference in the workers.", choices=("auto", "torch", "onnx", "compile")
+    )
+    cache: bool = option(True, "Remember evaluations of positions already met.")
+
+    # ---- replay -----------------------------------------------------------------
+    buffer: int = option(500_000, "Positions kept for replay, the newest ones.", 1, 10**9)
+    balance_sampling: bool = option(
+        False, "Draw wins, draws and losses alike, and weigh the value loss by class."
+    )
+    augment: bool = option(True, "Turn and mirror each position drawn at random.")
+
+    # ---- training ---------------------------------------------------------------
+    replay_ratio: float = option(0.1, "Share of the buffer drawn in an epoch.", 1e-6, 1e3)
+    epochs: int = option(5, "Epochs of an iteration.", 1, 10_000)
+    batch_size: int = option(512, "Positions in a step.", 1, 10**6)
+    lr: float = option(3e-3, "Learning rate.", 0, 10)
+    lr_schedule: str = option(
+        "cosine", "Over the whole run.", choices=("constant", "cosine", "linear")
+    )
+    lr_final: float = option(0.05, "What the schedule leaves of the rate at the end.", 0, 1)
+    policy_lr_scale: float = option(0.1, "Learning rate of the policy head, relative.", 0, 100)
+    weight_decay: float = option(1e-4, "Decoupled weight decay.", 0, 10)
+    dropout: float = option(0.2, "Share of features left out in training.", 0, 0.95)
+    clip: float = option(1.0, "Greatest norm of the gradient.", 1e-6, 1e6)
+    wdl_weight: float = option(1.0, "Weight of the win/draw/loss loss.", 0, 1e3)
+    steps_weight: float = option(0.2, "Weight of the steps loss.", 0, 1e3)
+    threads: int = option(0, "Threads of torch in training.", 0, 1024, shown="all cores")
+
+    # ---- evaluation -------------------------------------------------------------
+    gate: bool = option(True, "Accept a candidate only if it beats the best.")
+    eval_games: int = option(50, "Games of candidate against best.", 2, 10**6)
+    accept: float = option(0.52, "Score from which the candidate is accepted.", 0, 1)
+    pool_games: int = option(10, "Games against each of a few earlier bests, for Elo.", 0, 10**6)
+    opening_plies: int = option(2, "Random plies before an evaluation game.", 0, 100)
+
+    # ---- network ----------------------------------------------------------------
+    kind: str | None = option(None, "Network.", choices=("mlp", "tower"), shown="by game")
+    width: int | None = option(None, "Its features or channels.", 1, 8192, shown="by game")
+    blocks: int | None = option(None, "Its residual blocks.", 0, 100, shown="by game")
+    keep: int = option(5, "Checkpoints kept besides the pool's.", 1, 10**6)
+
+    policy_weight: float = field(default=1.0, init=False)
+    moves_weight: float = field(default=0.0, init=False)
+
+    def __post_init__(self) -> None:
+        for one in options():
+            _check(one.name, getattr(self, one.name), one.metadata, str(one.type))
+        if (self.minutes is None) == (self.iterations is None):
+            raise InputError("the budget is iterations or minutes: give exactly one of them")
+        if self.eval_games % 2:
+            raise InputError(
+                f"eval_games={self.eval_games}: use an even number, for each opening is played "
+                "from both sides"
+            )
+        game_by_name(self.game)
+        self.search  # noqa: B018 - its checks
+
+    @property
+    def class_weights(self) -> bool:
+        return self.balance_sampling
+
+    @property
+    def search(self) -> SearchConfig:
+        """The options of the search in self-play."""
+        shared = {f.name for f in fields(SearchConfig)} & {f.name for f in options()}
+        return SearchConfig(**{name: getattr(self, name) for name in shared})
+
+    @property
+    def match_search(self) -> SearchConfig:
+        """In evaluation: no noise, and the most visited move."""
+        from dataclasses import replace
+
+        return replace(self.search, noise_eps=0.0, noise_steps=0, temperature=0.0, reuse=False)
+
+    @property
+    def network(self) -> NetworkConfig:
+        """The network of a settled config."""
+        assert self.kind and self.width and self.blocks is not None and self.max_plies
+        return NetworkConfig(
+            game=self.game,
+            kind=self.kind,
+            width=self.width,
+            blocks=self.blocks,
+            max_plies=self.max_plies,
+            canonical=isinstance(game_by_name(self.game), DropOldest),
+            hide_leaving=False,
+            rate_moves=False,
+            dropout=self.dropout,
+        )
+
+    def rate_at(self, fraction: float) -> float:
+        """The learning rate at this share of the budget."""
+        left = 1.0 - min(1.0, fraction)
+        if self.lr_schedule == "constant":
+            left = 1.0
+        elif self.lr_schedule == "cosine":
+            left = 0.5 * (1 - math.cos(math.pi * left))
+        return self.lr * (self.lr_final + (1 - self.lr_final) * left)
+
+    def steps_of(self, positions: int) -> int:
+        """Training steps of an epoch over a buffer of so many positions."""
+        return max(1, math.ceil(self.replay_ratio * positions / self.batch_size))
+
+    def to_dict(self) -> dict[str, Any]:
+        told = asdict(self)
+        return {one.name: told[one.name] for one in options()}
+
+
+def options() -> list[Any]:
+    """The fields that are options."""
+    return [one for one in fields(SelfPlayConfig) if "help" in one.metadata]
+
+
+def _check(name: str, value: Any, about: Any, kind: str) -> None:
+    if value is None and "None" in kind:
+        return
+    choices, low, high = about["choices"], about["low"], about["high"]
+    if choices:
+        if value not in choices:
+            raise InputError(f"{name}={value!r}: use one of {', '.join(choices)}")
+    elif kind.startswith("bool"):
+        if not isinstance(value, bool):
+            raise InputError(f"{name}={value!r}: use true or false")
+    elif kind.startswith("str"):
+        if not isinstance(value, str):
+            raise InputError(f"{name}={value!r}: use text")
+    else:
+        whole = kind.startswith("int")
+        fits = isinstance(value, int) or (not whole and isinstance(value, float))
+        if not fits or isinstance(value, bool) or not low <= value <= high:
+            what = "a whole number" if whole else "a number"
+            raise InputError(f"{name}={value!r}: use {what} from {low} to {high}")
+
+
+# ---- what depends on the game --------------------------------------------------------
+
+
+def by_game(game: Game) -> dict[str, Any]:
+    """The defaults that a game sets."""
+    if isinstance(game, DropOldest):
+        # Won positions end within a few plies, drawn ones never do: five times as many plies as
+        # it takes to fill the board's queues are plenty.
+        plies = 10 * game.rules.m
+        return {"temp_moves": 10, "max_plies": plies, "kind": "mlp", "width": 256, "blocks": 2}
+    if game.name == "connect4":
+        shape = {"kind": "tower", "width": 64, "blocks": 4}
+        return {"temp_moves": 12, "max_plies": game.max_plies, **shape}
+    shape = {"kind": "tower", "width": 64, "blocks": 3}
+    return {"temp_moves": 12, "max_plies": game.max_plies, **shape}
+
+
+def settled(given: dict[str, Any]) -> SelfPlayConfig:
+    """The config of these options, with the rest by default, by game and by machine."""
+    known = {one.name for one in options()}
+    unknown = sorted(set(given) - known)
+    if unknown:
+        raise InputError(f"unknown option {', '.join(unknown)}: see 'fadefour self-play --help'")
+    game = game_by_name(given.get("game", SelfPlayConfig.game))
+    given = {name: value for name, value in given.items() if value is not None}
+    if "minutes" in given and "iterations" not in given:
+        given["iterations"] = None
+    for name, value in by_game(game).items():
+        given.setdefault(name, value)
+    given["workers"] = given.get("workers") or default_workers()
+    given["threads"] = given.get("threads") or os.cpu_count() or 1
+    return SelfPlayConfig(**given)
+
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "quick": {"sims": 50, "games_per_iteration": 100, "eval_games": 20, "pool_games": 4},
+    "balanced": {},
+    "strong": {
+        "sims": 400,
+        "games_per_iteration": 300,
+        "eval_games": 100,
+        "pool_games": 20,
+        "iterations": 100,
+    },
+}
+"""``balanced`` is the default."""
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Options from a TOML file, spelt with - or _; ``preset = "..."`` may be one of them."""
+    try:
+        given = tomllib.loads(path.read_text())
+    except OSError as error:
+        raise InputError(f"cannot read --config '{path}': {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"--config '{path}' is no TOML: {error}") from None
+    told = {name.replace("-", "_"): value for name, value in given.items()}
+    known = {one.name for one in options()} | {"preset"}
+    for name in told:
+        if name not in known:
+            raise InputError(f"--config '{path}': unknown option '{name}'; see --help")
+    return told
+
+
+def combine(preset: str | None, config_file: Path | None, typed: dict[str, Any]) -> SelfPlayConfig:
+    """Defaults, then the preset, then the file, then what was typed; the last one counts."""
+    from_file = read_toml(config_file) if config_file is not None else {}
+    chosen = preset or from_file.pop("preset", "balanced")
+    from_file.pop("preset", None)
+    if chosen not in PRESETS:
+        raise InputError(f"preset {chosen!r}: use {', '.join(PRESETS)}")
+    given = {name: value for name, value in typed.items() if value is not None}
+    budget = {"iterations", "minutes"}
+    base = dict(PRESETS[chosen])
+    for layer in (from_file, given):
+        if budget & set(layer):  # a budget replaces the other kind of budget
+            base = {name: value for name, value in base.items() if name not in budget}
+        base |= layer
+    return settled(base)
