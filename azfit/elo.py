@@ -32,3 +32,10 @@ def rating(results: Sequence[tuple[float, float, float]], anchor: float) -> floa
         else:
             high = middle
     return (low + high) / 2
+
+
+def difference(share: float, games: int) -> float:
+    """The rating difference that a score means, with the prior draws added."""
+    total = games + PRIOR_DRAWS
+    points = share * games + PRIOR_DRAWS / 2
+    return 400.0 * math.log10(points / (total - points))
