@@ -232,6 +232,9 @@ def grade_command(
     type=click.Path(dir_okay=False, path_type=Path),
     help="Re-verify this certificate; with CHECKPOINT its moves too.",
 )
+@click.option(
+    "--compact", is_flag=True, help="A small file: --check asks CHECKPOINT for the moves."
+)
 @click.option("--convert", is_flag=True, help="Also: are all won positions won, every defence?")
 @json_option
 @variant_options
@@ -244,6 +247,7 @@ def certify_command(
     sims: int | None,
     out: Path | None,
     certificate_file: Path | None,
+    compact: bool,
     convert: bool,
     as_json: bool,
 ) -> None:
@@ -273,7 +277,7 @@ def certify_command(
     base = out or Path(checkpoint).with_suffix(".certificate.npz")
     for one in found:
         name = base if len(found) == 1 else base.with_name(f"{one.sides}_{base.name}")
-        write_certificate(name, one)
+        write_certificate(name, one, compact=compact)
         told["certificates"].append({**one.to_dict(), "file": str(name)})
         told["unbeaten"] &= one.kind == UNBEATEN
         words.append(f"{one}\nwritten to {name}")
@@ -290,7 +294,7 @@ def certify_command(
 def _check(
     path: Path, checkpoint: str | None, rules: Rules, sims: int | None, threads: int, as_json: bool
 ) -> None:
-    from azfit.certificate import check_certificate
+    from azfit.certificate_check import check_certificate
 
     player = None if checkpoint is None else _player(checkpoint, rules, sims, threads)
     check = check_certificate(path, player, rules=rules, progress=progress_for(as_json))

@@ -5,6 +5,7 @@ Sources of truth: brute force over 3x3, walks and fixpoints in plain Python, pro
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -19,13 +20,14 @@ from azfit.certificate import (
     REFUTED,
     UNBEATEN,
     Certificate,
-    check_certificate,
+    canonical,
     read_certificate,
     write_certificate,
 )
+from azfit.certificate_check import check_certificate
 from azfit.certify import certify
 from azfit.conversion import Conversion, conversion
-from azfit.players import NetworkPlayer, Player, RandomPlayer, TablePlayer, UniformPolicy
+from azfit.players import Answers, NetworkPlayer, Player, RandomPlayer, TablePlayer, UniformPolicy
 from solver import (
     CorruptTableError,
     InputError,
@@ -208,9 +210,53 @@ def test_a_proof_is_checked_and_survives_writing(
     path = write_certificate(tmp_path / "proof.npz", proof)
     assert check_certificate(path).ok and check_certificate(path, TablePlayer(table33)).ok
     again = read_certificate(path)
-    assert sorted(map(tuple, again.queues.tolist())) == sorted(map(tuple, proof.queues.tolist()))
+    expected = canonical(proof)[0]
+    assert (again.queues == expected.queues).all() and (again.moves == expected.moves).all()
+    assert classes_in(again) == classes_in(proof) and len(classes_in(proof)) == proof.positions
     assert again.to_dict() == proof.to_dict() | {"file": str(path)}
     assert list(tmp_path.iterdir()) == [path]
+
+
+def classes_in(certificate: Certificate) -> set[Key]:
+    """The listed positions without their orientation."""
+    m, found = certificate.rules.m, set()
+    for queues in certificate.queues.tolist():
+        pieces = [tuple(c for c in queue if c >= 0) for queue in (queues[:m], queues[m:])]
+        found.add(class_of(pieces[0], pieces[1], certificate.rules.n))
+    return found
+
+
+def test_a_list_of_boards_is_written_as_boards(proof: Certificate, tmp_path: Path) -> None:
+    path = write_certificate(tmp_path / "boards.npz", replace(proof, symmetric=False))
+    boards = sorted(map(tuple, proof.queues.tolist()))
+    assert list(map(tuple, read_certificate(path).queues.tolist())) == boards
+
+
+def test_a_compact_certificate_asks_its_checkpoint_for_the_moves(
+    table33: DenseTable, proof: Certificate, tmp_path: Path
+) -> None:
+    class Signed(TablePlayer):
+        sha256 = "ab" * 32
+
+    class Resigning(Signed):
+        """Knows better in one listed position."""
+
+        def _answer(self, positions: Positions) -> Answers:
+            answers = super()._answer(positions)
+            worst = RandomPlayer(self.rules, 3)._answer(positions).cells
+            return replace(answers, cells=worst)
+
+    [signed] = certify(Signed(table33), "x")
+    path = write_certificate(tmp_path / "compact.npz", signed, compact=True)
+    whole = write_certificate(tmp_path / "whole.npz", signed)
+    assert path.stat().st_size < whole.stat().st_size
+    assert read_certificate(path).is_compact and not read_certificate(whole).is_compact
+    with pytest.raises(InputError, match="CHECKPOINT"):
+        check_certificate(path)
+    assert check_certificate(path, Signed(table33)).ok
+    assert not check_certificate(path, Resigning(table33)).ok
+    with pytest.raises(InputError, match="compact"):
+        write_certificate(path, proof, compact=True)  # of a player without a checkpoint
 
 
 def test_no_position_can_be_left_out(proof: Certificate, tmp_path: Path) -> None:
@@ -227,7 +273,7 @@ def test_no_move_can_be_changed(proof: Certificate, table33: DenseTable, tmp_pat
     player = TablePlayer(table33)
     held_anyway = 0
     for row in range(0, proof.positions, 11):
-        for cell in range(-1, 10):
+        for cell in range(9):
             if cell == proof.moves[row]:
                 continue
             moves = proof.moves.copy()
@@ -239,20 +285,37 @@ def test_no_move_can_be_changed(proof: Certificate, table33: DenseTable, tmp_pat
     assert held_anyway < proof.positions / 11
 
 
+@pytest.mark.parametrize("cell", [-1, 9])
+def test_a_move_beside_the_board_is_refused(proof: Certificate, tmp_path: Path, cell: int) -> None:
+    moves = np.full(proof.positions, cell, np.int8)
+    beside = replace(proof, moves=moves, symmetric=False)
+    check = check_certificate(write_certificate(tmp_path / "beside.npz", beside))
+    assert f"cell {cell} is not a legal move" in str(check.problem)
+
+
 @pytest.mark.parametrize(
     "change",
     [
         {"sides": "xy"},
         {"sides": "y"},
-        {"rules": Rules(3, 3, 2)},
+        {"n_m_k": [3, 3, 2]},
+        {"n_m_k": [3, 3, 2], "rules": Rules(3, 3, 2).tag},
         {"symmetric": False},
         {"kind": REFUTED},
     ],
     ids=str,
 )
 def test_no_claim_can_be_changed(proof: Certificate, tmp_path: Path, change: Any) -> None:
-    path = write_certificate(tmp_path / "claim.npz", replace(proof, **change))
-    assert not check_certificate(path).ok
+    path = write_certificate(tmp_path / "claim.npz", proof)
+    with np.load(path) as stored:
+        arrays = dict(stored)
+    about = json.loads(bytes(arrays["about"]).decode()) | change
+    arrays["about"] = np.frombuffer(json.dumps(about).encode(), np.uint8)
+    np.savez(path, **arrays)
+    try:
+        assert not check_certificate(path).ok
+    except CorruptTableError as refused:
+        assert "certificate" in str(refused)  # its lists do not even have the form
 
 
 @pytest.mark.parametrize(
@@ -266,6 +329,7 @@ def test_entries_that_are_no_position_in_play_are_refused(
         proof,
         queues=np.concatenate([proof.queues, np.array([entry], np.int8)]),
         moves=np.append(proof.moves, np.int8(8)),
+        symmetric=False,  # as a list of boards: a list of nodes can only hold positions
     )
     check = check_certificate(write_certificate(tmp_path / "more.npz", more))
     assert not check.ok and "entry" in str(check.problem)
@@ -292,7 +356,8 @@ def test_damaged_files_are_refused_in_one_line(proof: Certificate, tmp_path: Pat
         arrays = dict(stored)
     hostile = np.array([print], dtype=object)
     damaged: list[Any] = [whole[: len(whole) // 2], b"", b"nonsense", whole[:200] + whole[260:]]
-    damaged += [arrays | {"moves": arrays["moves"][:-1]}, arrays | {"queues": hostile}]
+    damaged += [arrays | {"moves": arrays["moves"][:-1]}, arrays | {"nodes": hostile}]
+    damaged += [arrays | {"nodes": arrays["nodes"][:-1]}]
     damaged += [{"moves": arrays["moves"]}, arrays | {"about": np.frombuffer(b"{}", np.uint8)}]
     damaged += [arrays | {"moves": arrays["moves"][::-1]}]  # the digest tells
     for content in damaged:

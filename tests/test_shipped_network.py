@@ -1,18 +1,25 @@
 """The network in data/: it loads, plays without a blunder, and its grade is its own."""
 
 import json
+import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from azfit.certificate import listed_positions, read_certificate
+from azfit.certificate_check import check_certificate
 from azfit.checkpoint import load_checkpoint
 from azfit.grade import grade
 from azfit.inference import Evaluator
 from azfit.players import NetworkPlayer
 from solver import Rules, open_table, solve, write_table
+from solver.index import find_nodes
+from solver.playout import is_won, play, successors
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 NETWORK = DATA / "network_4x4_m4.safetensors"
+CERTIFICATE = DATA / "network_4x4_m4.certificate.npz"
 
 
 @pytest.fixture(scope="module")
@@ -34,3 +41,31 @@ def test_its_grade_is_of_this_network(player):
     told = json.loads((DATA / "network_4x4_m4.grade.json").read_text())["grades"][0]
     assert told["checkpoint_sha256"] == player.sha256
     assert told["overall"]["positions"] == 72_113_641
+
+
+def test_its_certificate_is_closed_where_it_is_looked_at(player):
+    """`fadefour certify shipped --check` goes through all of it; here a part, in seconds."""
+    certificate = read_certificate(CERTIFICATE)
+    assert (certificate.kind, certificate.sides) == ("unbeaten", "xy")
+    assert certificate.player["checkpoint_sha256"] == player.sha256
+    nodes = find_all(certificate)
+    some = np.random.default_rng(3).choice(certificate.positions, 20_000, replace=False)
+    boards = listed_positions(certificate.rules, certificate.queues[some])
+    after = play(boards, player.answer(boards).cells)
+    replies = successors(after.take(~is_won(after))).positions
+    assert not is_won(replies).any()
+    found, _ = find_nodes(*replies.arrays, certificate.rules)
+    assert np.isin(found, nodes).all()
+
+
+def find_all(certificate):
+    chunks = np.array_split(certificate.queues, 100)
+    found = [listed_positions(certificate.rules, some) for some in chunks]
+    return np.concatenate([find_nodes(*one.arrays, certificate.rules)[0] for one in found])
+
+
+@pytest.mark.skipif(
+    os.environ.get("FADEFOUR_SLOW_TESTS") != "1", reason="minutes: set FADEFOUR_SLOW_TESTS=1"
+)
+def test_its_certificate_holds(player):
+    assert check_certificate(CERTIFICATE, player, rules=Rules()).ok
