@@ -39,10 +39,21 @@ MODULES = {
             "nodes",
             "moves",
             "retrograde",
+            "swap",
             "records",
             "audit",
         ],
-        sources=["rules", "symmetry", "index", "nodes", "moves", "retrograde", "records", "audit"],
+        sources=[
+            "rules",
+            "symmetry",
+            "index",
+            "nodes",
+            "moves",
+            "retrograde",
+            "swap",
+            "records",
+            "audit",
+        ],
     ),
     "azfit": Kernels(
         headers=[

@@ -37,22 +37,6 @@ static uint64_t next_decided(const uint8_t *values, uint64_t first, uint64_t end
     return first;
 }
 
-void ff_swap_colours(const ff_index *index, const uint8_t *table, uint8_t *swapped,
-                     ff_work *work) {
-    const int pieces = 2 * index->rules.m;
-    const uint8_t *full = table + index->slice_base[pieces];
-    for (uint64_t first, end; ff_take(work, &first, &end);) {
-        ff_reader reader;
-        ff_reader_init(&reader, index, pieces, first);
-        for (uint64_t rank = first; (rank = next_decided(full, rank, end)) < end; rank++) {
-            uint8_t cells[FF_MAX_PIECES];
-            ff_reader_seek(&reader, rank);
-            ff_swap_sides(reader.cells, pieces, cells);
-            swapped[ff_place_of(index, cells, pieces, pieces).rank] = full[rank];
-        }
-    }
-}
-
 /* The record's result for a side to move whose node holds this value. */
 static inline int result_of(int value, int y_to_move) {
     if (value == FF_UNDECIDED || value == FF_IMPOSSIBLE) return 0;

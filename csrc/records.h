@@ -25,11 +25,6 @@
 /* cdef */
 enum { FF_RECORD_BYTES = 14, FF_X_WINS = 1, FF_Y_WINS = 2, FF_EVERYTHING = 4 };
 
-/* swapped[rank of (x; y)] = value of the node (y; x); swapped is zeroed before.
- * The items of `work` are the full slice's ranks. */
-void ff_swap_colours(const ff_index *index, const uint8_t *table, uint8_t *swapped,
-                     ff_work *work);
-
 /* How many records ff_write_records would write. */
 uint64_t ff_count_records(const ff_index *index, const uint8_t *table, const uint8_t *swapped,
                           int wanted, uint64_t first, uint64_t end);

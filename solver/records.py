@@ -57,14 +57,18 @@ def remedy_for(kind: str, rules: Rules) -> str:
 
 def swap_colours(rules: Rules, table: Bytes, crew: Crew) -> Bytes:
     """The full slice seen by the other side: uint8, one byte for each full position (x; y)."""
-    size = slice_sizes(rules)[2 * rules.m]
-    swapped = zeroed(np.uint8, size)
-    values, out = pointer(table, np.uint8, node_count(rules)), pointer(swapped, np.uint8, size)
-    crew.share(
-        size,
-        lambda work: lib.ff_swap_colours(index_of(rules), values, out, work),
-        step=NODES_AT_A_TIME,
-    )
+    groups, full = slice_sizes(rules)[2 * rules.m - 2], slice_sizes(rules)[2 * rules.m]
+    swapped = zeroed(np.uint8, full)
+    index, values = index_of(rules), pointer(table, np.uint8, node_count(rules))
+    out = pointer(swapped, np.uint8, full)
+    if 2 * rules.m - 2 > rules.n:  # no group has a symmetry
+        crew.share(groups, lambda work: lib.ff_swap_groups(index, values, out, work))
+    else:
+        crew.share(
+            full,
+            lambda work: lib.ff_swap_nodes(index, values, out, work),
+            step=NODES_AT_A_TIME,
+        )
     return swapped
 
 
