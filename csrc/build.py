@@ -41,6 +41,7 @@ MODULES = {
             "retrograde",
             "swap",
             "records",
+            "read_records",
             "audit",
         ],
         sources=[
@@ -52,6 +53,7 @@ MODULES = {
             "retrograde",
             "swap",
             "records",
+            "read_records",
             "audit",
         ],
     ),
