@@ -4,9 +4,8 @@
 
 uint64_t ff_continuations(const ff_index *index, unsigned group, int used, int more) {
     uint64_t fixed_ways = 0;
-    for (int t = 0; t < FF_TRANSFORMS; t++) {
-        if (!(group >> t & 1)) continue;
-        int open = index->symmetry.fixed_cells[t] - used;
+    for (unsigned rest = group; rest; rest &= rest - 1) {
+        int open = index->symmetry.fixed_cells[__builtin_ctz(rest)] - used;
         if (open >= more) fixed_ways += index->falling[open][more];
     }
     return fixed_ways / (uint64_t)__builtin_popcount(group);
@@ -22,8 +21,8 @@ static uint64_t skipped(const ff_index *index, unsigned stabiliser, uint32_t use
     for (int smaller = 0; smaller < cell; smaller++) {
         if ((used >> smaller & 1) || !ff_is_orbit_minimum(&index->symmetry, stabiliser, smaller))
             continue;
-        before += ff_continuations(index, stabiliser & index->symmetry.stabiliser[smaller],
-                                   given + 1, length - given - 1);
+        before += ff_continuations_of(index, stabiliser & index->symmetry.stabiliser[smaller],
+                                      given + 1, length);
     }
     return before;
 }
@@ -85,9 +84,7 @@ static unsigned descend(const ff_index *index, uint64_t *rank, int length, int w
             if (used >> cell & 1) continue;
             if (!ff_is_orbit_minimum(&index->symmetry, group, cell)) continue;
             unsigned fixing = group & index->symmetry.stabiliser[cell];
-            uint64_t inside = fixing == FF_IDENTITY_ONLY
-                                  ? index->weight[length][i]
-                                  : ff_continuations(index, fixing, i + 1, length - i - 1);
+            uint64_t inside = ff_continuations_of(index, fixing, i + 1, length);
             if (*rank < inside) {
                 cells[i] = (uint8_t)cell;
                 group = fixing;

@@ -71,10 +71,15 @@ int ff_index_init(ff_index *index, int n, int m, int k);
 
 void ff_sequence_unrank(const ff_index *index, uint64_t rank, int length, uint8_t *cells);
 
+/* What one cell, in this place of the sequence, adds to a state code. */
+static inline uint64_t ff_code_of_cell(int cell, int place) {
+    return (uint64_t)cell << (54 - 6 * place);
+}
+
 /* The state code of a sequence. */
 static inline uint64_t ff_pack(const uint8_t *cells, int pieces) {
     uint64_t code = (uint64_t)pieces << 60;
-    for (int i = 0; i < pieces; i++) code |= (uint64_t)cells[i] << (54 - 6 * i);
+    for (int i = 0; i < pieces; i++) code |= ff_code_of_cell(cells[i], i);
     return code;
 }
 
@@ -136,6 +141,14 @@ uint64_t ff_rank_of_beginning(const ff_index *index, const uint8_t *cells, int g
 /* Orbits, under a group that fixes the `used` cells, of the ways to place
  * `more` further pieces. */
 uint64_t ff_continuations(const ff_index *index, unsigned group, int used, int more);
+
+/* How many canonical sequences of `length` begin with `given` cells that have
+ * this stabiliser. */
+static inline uint64_t ff_continuations_of(const ff_index *index, unsigned stabiliser, int given,
+                                           int length) {
+    if (stabiliser == FF_IDENTITY_ONLY && given > 0) return index->weight[length][given - 1];
+    return ff_continuations(index, stabiliser, given, length - given);
+}
 
 /* A reader of canonical sequences in rising order.  It keeps all but the last
  * three cells while they stay the same, so that stepping is cheap. */

@@ -2,10 +2,13 @@
 
 /* ---- reading a slice in order -------------------------------------------- */
 
-static void enter_group(ff_reader *reader, uint64_t group) {
+void ff_reader_enter_group(ff_reader *reader, uint64_t group) {
     reader->group = group;
     ff_cursor_seek(&reader->groups, group);
     memcpy(reader->cells, reader->groups.cells, (size_t)reader->groups.length);
+    reader->group_code = (uint64_t)reader->pieces << 60;
+    for (int i = 0; i < reader->groups.length; i++)
+        reader->group_code |= ff_code_of_cell(reader->groups.cells[i], i);
     reader->rows = ff_free_cells(reader->index,
                                  ff_cells_mask(reader->groups.cells, reader->groups.length),
                                  reader->free);
@@ -21,7 +24,7 @@ void ff_reader_init(ff_reader *reader, const ff_index *index, int pieces, uint64
     memcpy(reader->cells, cells, sizeof cells);
     if (pieces < 2) return;
     ff_cursor_init(&reader->groups, index, pieces - 2);
-    enter_group(reader, ff_place_of(index, cells, pieces - 2, pieces - 2).rank);
+    ff_reader_enter_group(reader, ff_place_of(index, cells, pieces - 2, pieces - 2).rank);
     uint32_t used = ff_cells_mask(cells, pieces - 2);
     reader->row = ff_digit(used, cells[pieces - 2]);
     reader->column = ff_digit(used, cells[pieces - 1]);
@@ -54,27 +57,10 @@ void ff_reader_next_row(ff_reader *reader) {
                 return;
             }
         }
-        enter_group(reader, reader->group + 1);
+        ff_reader_enter_group(reader, reader->group + 1);
         reader->row = 0;
         reader->column = -1;
     }
-}
-
-void ff_reader_seek(ff_reader *reader, uint64_t rank) {
-    const int pieces = reader->pieces;
-    if (pieces - 2 <= reader->index->rules.n) {
-        while (reader->rank < rank) ff_reader_next(reader);
-        return;
-    }
-    const int columns = reader->rows - 1;
-    const uint64_t size = (uint64_t)(reader->rows * columns), group = rank / size;
-    if (group != reader->group) enter_group(reader, group);
-    const int inside = (int)(rank - group * size), column = inside % columns;
-    reader->rank = rank;
-    reader->row = inside / columns;
-    reader->column = column + (column >= reader->row);
-    reader->cells[pieces - 2] = reader->free[reader->row];
-    reader->cells[pieces - 1] = reader->free[reader->column];
 }
 
 /* ---- positions to nodes and back ------------------------------------------ */
@@ -167,7 +153,7 @@ void ff_list_codes(const ff_index *index, uint64_t first, uint64_t count, uint64
         ff_reader reader;
         ff_reader_init(&reader, index, pieces, node - index->slice_base[pieces]);
         for (; node < end && node < index->slice_base[pieces + 1]; node++) {
-            *codes++ = ff_pack(reader.cells, pieces);
+            *codes++ = ff_reader_code(&reader);
             ff_reader_next(&reader);
         }
     }

@@ -84,11 +84,13 @@ typedef struct {
     uint8_t cells[FF_MAX_PIECES];
     ff_cursor groups;
     uint64_t group;
+    uint64_t group_code;   /* the state code of the group's cells alone */
     int rows, row, column; /* by free cell of the group */
     uint8_t free[FF_MAX_CELLS];
 } ff_reader;
 
 void ff_reader_init(ff_reader *reader, const ff_index *index, int pieces, uint64_t rank);
+void ff_reader_enter_group(ff_reader *reader, uint64_t group);
 void ff_reader_next_row(ff_reader *reader);
 
 static inline void ff_reader_next(ff_reader *reader) {
@@ -103,8 +105,34 @@ static inline void ff_reader_next(ff_reader *reader) {
     ff_reader_next_row(reader);
 }
 
+/* The state code of the node in `cells`. */
+static inline uint64_t ff_reader_code(const ff_reader *reader) {
+    const int pieces = reader->pieces;
+    if (pieces < 2) return ff_pack(reader->cells, pieces);
+    return reader->group_code | ff_code_of_cell(reader->cells[pieces - 2], pieces - 2) |
+           ff_code_of_cell(reader->cells[pieces - 1], pieces - 1);
+}
+
 /* Goes forward to this rank.  Where no group has a symmetry, straight there. */
-void ff_reader_seek(ff_reader *reader, uint64_t rank);
+static inline void ff_reader_seek(ff_reader *reader, uint64_t rank) {
+    const int pieces = reader->pieces;
+    if (pieces - 2 <= reader->index->rules.n) {
+        while (reader->rank < rank) ff_reader_next(reader);
+        return;
+    }
+    const uint32_t columns = (uint32_t)reader->rows - 1, size = (columns + 1) * columns;
+    uint64_t inside = rank - reader->group * size;
+    if (inside >= size) {
+        ff_reader_enter_group(reader, rank / size);
+        inside = rank - reader->group * size;
+    }
+    const uint32_t row = (uint32_t)inside / columns, column = (uint32_t)inside - row * columns;
+    reader->rank = rank;
+    reader->row = (int)row;
+    reader->column = (int)(column + (column >= row));
+    reader->cells[pieces - 2] = reader->free[reader->row];
+    reader->cells[pieces - 1] = reader->free[reader->column];
+}
 
 /* The slice that holds this node. */
 static inline int ff_slice_of(const ff_index *index, uint64_t node) {

@@ -20,39 +20,18 @@
 
 #include "nodes.h"
 
-#define FF_NO_CODE UINT64_MAX
-
 /* cdef */
 enum { FF_RECORD_BYTES = 14, FF_X_WINS = 1, FF_Y_WINS = 2, FF_EVERYTHING = 4 };
 
-/* swapped[rank of (x; y)] = value of the node (y; x); swapped is zeroed before.
- * The items of `work` are the full slice's ranks. */
-void ff_swap_colours(const ff_index *index, const uint8_t *table, uint8_t *swapped,
-                     ff_work *work);
-
-/* How many records ff_write_records would write. */
+/* How many of the nodes first .. end - 1 have one of the wanted results, for
+ * either side to move. */
 uint64_t ff_count_records(const ff_index *index, const uint8_t *table, const uint8_t *swapped,
                           int wanted, uint64_t first, uint64_t end);
 
-/* Writes the records of nodes first .. end - 1 that have one of the wanted
- * results (FF_EVERYTHING: also the undecided ones).  Adds to counts[side to
- * move][value] what it writes.  Returns the number of records. */
-uint64_t ff_write_records(const ff_index *index, const uint8_t *table, const uint8_t *swapped,
-                          int wanted, uint64_t first, uint64_t end, uint8_t *records,
-                          uint64_t *counts);
-
-/* Checks everything, record by record: canonical code above *last_code, results among the
- * wanted ones, depth of the right parity and range, nothing said of a side that
- * cannot be to move or of an impossible position, finished exactly where there
- * is a line.  Returns how many are good before the first bad one; stores the
- * last code (UINT64_MAX, which is no code, before the first record).  Where `table` is given, enters the results: table[node] for the
- * side that the code speaks of, swapped[rank] for Y to move in the full slice. */
-uint64_t ff_read_records(const ff_index *index, const uint8_t *records, uint64_t count,
-                         int wanted, uint64_t *last_code, uint64_t *counts, uint8_t *table,
-                         uint8_t *swapped);
-
-/* Marks the impossible nodes first .. end - 1 in a table made from records. */
-void ff_mark_impossible(const ff_index *index, uint8_t *table, uint64_t first, uint64_t end);
+/* Writes their records.  Adds to counts[side to move][value] what it writes. */
+void ff_write_records(const ff_index *index, const uint8_t *table, const uint8_t *swapped,
+                      int wanted, uint64_t first, uint64_t end, uint8_t *records,
+                      uint64_t *counts);
 
 /* Two-pointer merge of sorted records, as far as both inputs reach (one that
  * has `ended` is taken as infinitely large).  Records with the same code become
@@ -81,5 +60,33 @@ void ff_record_codes(const ff_index *index, const int8_t *x, const int8_t *y, ui
 void ff_find_records(const uint8_t *records, uint64_t count, const uint64_t *codes,
                      uint64_t wanted_count, uint64_t *places);
 /* end cdef */
+
+typedef struct {
+    uint64_t code;
+    int8_t result[2]; /* by side to move: dp0, dp1 */
+    uint16_t depth[2];
+} ff_record;
+
+static inline void ff_store_record(uint8_t *bytes, const ff_record *record) {
+    memcpy(bytes, &record->code, 8);
+    memcpy(bytes + 8, record->result, 2);
+    memcpy(bytes + 10, record->depth, 4);
+}
+
+static inline void ff_load_record(const uint8_t *bytes, ff_record *record) {
+    memcpy(&record->code, bytes, 8);
+    memcpy(record->result, bytes + 8, 2);
+    memcpy(record->depth, bytes + 10, 4);
+}
+
+static inline uint64_t ff_code_at(const uint8_t *bytes) {
+    uint64_t code;
+    memcpy(&code, bytes, 8);
+    return code;
+}
+
+static inline int ff_is_wanted(int result, int wanted) {
+    return result > 0 ? wanted & FF_X_WINS : result < 0 ? wanted & FF_Y_WINS : 0;
+}
 
 #endif

@@ -71,12 +71,6 @@ static inline void ff_tiles_init(ff_tiles *tiles, const ff_index *index, int fir
     ff_cursor_init(&tiles->run, index, first_queue + second);
 }
 
-static inline uint64_t ff_continuations_of(const ff_index *index, unsigned stabiliser, int given,
-                                           int length) {
-    if (stabiliser == FF_IDENTITY_ONLY && given > 0) return index->weight[length][given - 1];
-    return ff_continuations(index, stabiliser, given, length - given);
-}
-
 static inline void ff_enter_tile(ff_tiles *tiles, uint64_t tile) {
     const int fixed = tiles->tile.length, length = tiles->run.length;
     uint8_t stabiliser;

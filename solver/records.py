@@ -57,14 +57,18 @@ def remedy_for(kind: str, rules: Rules) -> str:
 
 def swap_colours(rules: Rules, table: Bytes, crew: Crew) -> Bytes:
     """The full slice seen by the other side: uint8, one byte for each full position (x; y)."""
-    size = slice_sizes(rules)[2 * rules.m]
-    swapped = zeroed(np.uint8, size)
-    values, out = pointer(table, np.uint8, node_count(rules)), pointer(swapped, np.uint8, size)
-    crew.share(
-        size,
-        lambda work: lib.ff_swap_colours(index_of(rules), values, out, work),
-        step=NODES_AT_A_TIME,
-    )
+    groups, full = slice_sizes(rules)[2 * rules.m - 2], slice_sizes(rules)[2 * rules.m]
+    swapped = zeroed(np.uint8, full)
+    index, values = index_of(rules), pointer(table, np.uint8, node_count(rules))
+    out = pointer(swapped, np.uint8, full)
+    if 2 * rules.m - 2 > rules.n:  # no group has a symmetry
+        crew.share(groups, lambda work: lib.ff_swap_groups(index, values, out, work))
+    else:
+        crew.share(
+            full,
+            lambda work: lib.ff_swap_nodes(index, values, out, work),
+            step=NODES_AT_A_TIME,
+        )
     return swapped
 
 
@@ -92,21 +96,25 @@ def write_wins(
         WANTED[kind],
     )
 
-    def records_of(span: tuple[int, int]) -> tuple[Bytes, NDArray[np.uint64]]:
-        room = (span[1] - span[0]) * RECORD_BYTES
+    def records_in(span: tuple[int, int]) -> int:
+        return int(lib.ff_count_records(*source, *span))
+
+    def records_of(span: tuple[int, int], records: int) -> tuple[Bytes, NDArray[np.uint64]]:
+        room = records * RECORD_BYTES
         out, counts = np.empty(room, np.uint8), np.zeros(512, np.uint64)
-        written = lib.ff_write_records(
+        lib.ff_write_records(
             *source, *span, pointer(out, np.uint8, room), pointer(counts, np.uint64, 512)
         )
-        return out[: int(written) * RECORD_BYTES], counts
+        return out, counts
 
     spans = list(_ranges(nodes, NODES_AT_A_TIME))
-    count = sum(crew.map(lambda span: int(lib.ff_count_records(*source, *span)), spans))
-    counts = np.zeros(512, np.uint64)
+    sizes = list(crew.map(records_in, spans))
+    count, counts = sum(sizes), np.zeros(512, np.uint64)
     report.begin(path.name, nodes, "node")
     with NewFile(path, kind, rules, HEADER_BYTES + count * RECORD_BYTES) as new:
         new.write(struct.pack("<Q", count))
-        for span, (records, some) in zip(spans, crew.map(records_of, spans), strict=True):
+        parts = crew.map(lambda part: records_of(*part), zip(spans, sizes, strict=True))
+        for span, (records, some) in zip(spans, parts, strict=True):
             new.write(records)
             counts += some
             report.reach(span[1])
@@ -166,17 +174,19 @@ class RecordFile:
     def chunks(self) -> Iterator[Chunk]:
         """All records in order, about a megabyte at a time, checked against block checksums."""
         number, before = 0, NO_CODE
-        gathered, skip = bytearray(), HEADER_BYTES
+        parts, size, skip = [b""], 0, HEADER_BYTES
         for block in checked_blocks(self.path, self.manifest, self.remedy):
-            gathered += block[skip:]
-            skip = 0
-            whole = len(gathered) - len(gathered) % RECORD_BYTES
-            if whole >= CHUNK_BYTES or (whole and number + whole // RECORD_BYTES == self.count):
-                records = np.frombuffer(bytes(gathered[:whole]), np.uint8)
+            parts.append(block[skip:] if skip else block)
+            size, skip = size + len(parts[-1]), 0
+            some = size // RECORD_BYTES
+            if some and (size >= CHUNK_BYTES or number + some == self.count):
+                data = b"".join(parts)
+                records = np.frombuffer(data, np.uint8, some * RECORD_BYTES)
                 yield Chunk(number, before, records)
-                number += whole // RECORD_BYTES
+                number += some
                 before = int(records[-RECORD_BYTES:][:8].view(np.uint64)[0])
-                del gathered[:whole]
+                parts = [data[some * RECORD_BYTES :]]
+                size = len(parts[0])
 
     def bad_record(self, number: int) -> CorruptTableError:
         return CorruptTableError(
