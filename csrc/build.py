@@ -39,10 +39,21 @@ MODULES = {
             "nodes",
             "moves",
             "retrograde",
+            "fill",
             "records",
             "audit",
         ],
-        sources=["rules", "symmetry", "index", "nodes", "moves", "retrograde", "records", "audit"],
+        sources=[
+            "rules",
+            "symmetry",
+            "index",
+            "nodes",
+            "moves",
+            "retrograde",
+            "fill",
+            "records",
+            "audit",
+        ],
     ),
     "azfit": Kernels(
         headers=[

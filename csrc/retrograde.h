@@ -76,15 +76,6 @@ int64_t ff_resume(ff_retrograde *solve, int depth, ff_work *work);
 
 /* Drops mirror images from the full slice, in place.  Returns the entries kept. */
 int64_t ff_fold(ff_retrograde *solve);
-
-/* Decides slice s, 0 < s < 2m, from slice s + 1.  `table` holds all slices,
- * folded, and 16 readable bytes behind them; the items of `work` are the
- * ff_fill_tiles of the slice. */
-uint64_t ff_fill_tiles(const ff_index *index, int slice);
-int64_t ff_fill_slice(const ff_index *index, uint8_t *table, int slice, ff_work *work);
-
-/* Decides the start position from slice 1. */
-void ff_fill_root(const ff_index *index, uint8_t *table);
 /* end cdef */
 
 #endif
