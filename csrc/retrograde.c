@@ -1,10 +1,11 @@
 #include "retrograde.h"
 
+#include "group.h"
 #include "row.h"
 #include "tiles.h"
 
 int ff_retrograde_init(ff_retrograde *solve, const ff_index *index, uint8_t *full,
-                       uint32_t *fresh_even, uint32_t *fresh_odd) {
+                       uint8_t *fresh_even, uint8_t *fresh_odd) {
     const int group_length = 2 * index->rules.m - 2;
     memset(solve, 0, sizeof *solve);
     solve->index = index;
@@ -16,6 +17,16 @@ int ff_retrograde_init(ff_retrograde *solve, const ff_index *index, uint8_t *ful
     solve->fresh[0] = fresh_even;
     solve->fresh[1] = fresh_odd;
     return FF_OK;
+}
+
+/* A set of rows as `fresh` keeps it, and back: rows that share a bit are then all
+ * in the set. */
+static inline uint8_t folded(uint32_t rows) {
+    return (uint8_t)(rows | rows >> 8 | rows >> 16 | rows >> 24);
+}
+
+static inline uint32_t unfolded(uint8_t fresh, int rows) {
+    return fresh * 0x01010101u & ((1u << rows) - 1);
 }
 
 static inline uint8_t *group_entries(const ff_retrograde *solve, uint64_t group) {
@@ -54,7 +65,7 @@ static int64_t begin_group(ff_retrograde *solve, uint64_t group, uint32_t used,
             finished++;
         }
     }
-    solve->fresh[0][group] = fresh;
+    solve->fresh[0][group] = folded(fresh);
     return finished;
 }
 
@@ -95,7 +106,7 @@ typedef enum { NO_PARENT, EVERY_PARENT, ALL_BUT_ONE, ONE_PARENT } ff_decided;
 static inline ff_decided parents_that_win(const uint8_t *row, int columns, int depth, int *entry) {
     uint32_t lost = ff_lost_entries(row, columns);
     uint32_t before = lost & ~ff_entries_equal(row, columns, depth + 1);
-    if (before & (before - 1)) return NO_PARENT; /* two lost entries decided all parents */
+    if (lost == before || before & (before - 1)) return NO_PARENT; /* two decided all parents */
     if ((lost & (lost - 1)) == 0) {
         *entry = __builtin_ctz(lost);
         return ALL_BUT_ONE;
@@ -146,7 +157,7 @@ static inline void settle_column(ff_retrograde *solve, ff_waiting *waiting, unsi
         *entry |= (uint8_t)(value & -(int)undecided);
         written |= undecided << r;
     }
-    solve->fresh[~value & 1][group] |= written;
+    solve->fresh[~value & 1][group] |= folded(written);
     waiting->settled += __builtin_popcount(written);
 }
 
@@ -251,12 +262,23 @@ FF_INLINE void propagate_group(ff_retrograde *solve, uint64_t group, uint32_t fr
     }
 }
 
-/* Asks for a run's `fresh` words, a run ahead of their use. */
+/* Asks for a run's part of `fresh`, a run ahead of its use. */
 static inline void ask_for_fresh(const ff_retrograde *solve, const ff_run *run, int depth) {
-    const uint32_t *fresh = solve->fresh[depth & 1];
-    for (uint64_t group = run->first; group < run->end; group += CACHE_LINE / sizeof *fresh)
+    const uint8_t *fresh = solve->fresh[depth & 1];
+    for (uint64_t group = run->first; group < run->end; group += CACHE_LINE)
         __builtin_prefetch(&fresh[group]);
     __builtin_prefetch(&fresh[run->end - 1]);
+}
+
+/* The next group of the run with a fresh row, from this one on; or the end. */
+static inline uint64_t next_fresh(const uint8_t *fresh, uint64_t group, uint64_t end) {
+    uint64_t eight;
+    for (; group + sizeof eight <= end; group += sizeof eight) {
+        memcpy(&eight, &fresh[group], sizeof eight);
+        if (eight) break;
+    }
+    while (group < end && fresh[group] == 0) group++;
+    return group;
 }
 
 /* Finds the groups with fresh rows, so that their memory can be asked for, and
@@ -264,17 +286,17 @@ static inline void ask_for_fresh(const ff_retrograde *solve, const ff_run *run, 
 FF_INLINE void propagate_run(ff_retrograde *solve, const ff_tiles *tiles, ff_run *run, int depth,
                              ff_waiting *waiting) {
     enum { TOGETHER = 64 };
-    uint32_t *fresh = solve->fresh[depth & 1];
-    uint64_t found[TOGETHER];
-    for (uint64_t group = run->first; group < run->end;) {
+    uint8_t *fresh = solve->fresh[depth & 1];
+    uint64_t found[TOGETHER], group = next_fresh(fresh, run->first, run->end);
+    while (group < run->end) {
         int count = 0;
-        for (; group < run->end && count < TOGETHER; group++) {
-            if (fresh[group] == 0) continue;
+        while (group < run->end && count < TOGETHER) {
             ask_for_group(solve, group, 0);
             found[count++] = group;
+            group = next_fresh(fresh, group + 1, run->end);
         }
         for (int i = 0; i < count; i++) {
-            const uint32_t rows = fresh[found[i]];
+            const uint32_t rows = unfolded(fresh[found[i]], solve->rows);
             fresh[found[i]] = 0;
             propagate_group(solve, found[i], rows, tiles, run, depth, waiting);
         }
@@ -324,7 +346,7 @@ static int64_t resume_group(ff_retrograde *solve, uint64_t group, int depth) {
         if (equal) rows |= 1u << r;
         found += __builtin_popcount(equal);
     }
-    solve->fresh[depth & 1][group] = rows;
+    solve->fresh[depth & 1][group] = folded(rows);
     return found;
 }
 
