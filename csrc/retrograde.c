@@ -103,9 +103,8 @@ int64_t ff_begin(ff_retrograde *solve, ff_work *work) {
  * alone.  `entry` names the one by its entry in the row. */
 typedef enum { NO_PARENT, EVERY_PARENT, ALL_BUT_ONE, ONE_PARENT } ff_decided;
 
-static inline ff_decided parents_that_win(const uint8_t *row, int columns, int depth, int *entry) {
-    uint32_t lost = ff_lost_entries(row, columns);
-    uint32_t before = lost & ~ff_entries_equal(row, columns, depth + 1);
+/* By the row's lost entries, and those of them lost at an earlier depth. */
+static inline ff_decided parents_that_win(uint32_t lost, uint32_t before, int *entry) {
     if (lost == before || before & (before - 1)) return NO_PARENT; /* two decided all parents */
     if ((lost & (lost - 1)) == 0) {
         *entry = __builtin_ctz(lost);
@@ -116,8 +115,8 @@ static inline ff_decided parents_that_win(const uint8_t *row, int columns, int d
     return ONE_PARENT;
 }
 
-static inline ff_decided parents_that_lose(const uint8_t *row, int columns, int *entry) {
-    uint32_t missing = ff_entries_not_won(row, columns);
+/* By the row's entries that are not won. */
+static inline ff_decided parents_that_lose(uint32_t missing, int *entry) {
     if (missing & (missing - 1)) return NO_PARENT;
     if (missing == 0) return EVERY_PARENT;
     *entry = __builtin_ctz(missing);
@@ -132,27 +131,34 @@ FF_INLINE void ask_for_group(const ff_retrograde *solve, uint64_t group, const i
     __builtin_prefetch(entries + size - 1, write);
 }
 
+static inline int is_small(const ff_retrograde *solve) { return solve->rows <= FF_SMALL_ROWS; }
+
 /* Columns that are decided but not yet written. */
 typedef struct {
     struct {
         uint64_t group;
-        uint32_t wanted_rows;
-        int column; /* numbered by free cell, as rows are; its own row has no entry */
+        uint64_t wanted; /* rows, or the packed entries of a small group (group.h) */
+        int column;      /* numbered by free cell, as rows are; its own row has no entry */
     } columns[WAITING];
     unsigned taken; /* columns ever taken in; the last WAITING of them wait */
     int value;
     int64_t settled;
 } ff_waiting;
 
-/* Writes the value into the undecided entries of the column in this place. */
+/* Where the entry of a column is in its group. */
+static inline int entry_of(const ff_retrograde *solve, int row, int column) {
+    return row * solve->columns + column - (column > row);
+}
+
+/* Write the value into the undecided entries of the column in this place. */
 static inline void settle_column(ff_retrograde *solve, ff_waiting *waiting, unsigned place) {
     const uint64_t group = waiting->columns[place].group;
     const int column = waiting->columns[place].column, value = waiting->value;
-    uint8_t *entries = group_entries(solve, group) + column;
+    uint8_t *entries = group_entries(solve, group);
     uint32_t written = 0;
-    for (uint32_t rest = waiting->columns[place].wanted_rows; rest; rest &= rest - 1) {
+    for (uint32_t rest = (uint32_t)waiting->columns[place].wanted; rest; rest &= rest - 1) {
         const int r = __builtin_ctz(rest);
-        uint8_t *entry = entries + r * solve->columns - (column > r);
+        uint8_t *entry = entries + entry_of(solve, r, column);
         const uint32_t undecided = *entry == FF_UNDECIDED;
         *entry |= (uint8_t)(value & -(int)undecided);
         written |= undecided << r;
@@ -161,14 +167,42 @@ static inline void settle_column(ff_retrograde *solve, ff_waiting *waiting, unsi
     waiting->settled += __builtin_popcount(written);
 }
 
+static inline void settle_packed(ff_retrograde *solve, ff_waiting *waiting, unsigned place) {
+    const uint64_t group = waiting->columns[place].group;
+    uint8_t *entries = group_entries(solve, group);
+    const uint64_t undecided =
+        ff_packed_equal(entries, solve->rows * solve->columns, FF_UNDECIDED);
+    uint64_t written = undecided & waiting->columns[place].wanted;
+    solve->fresh[~waiting->value & 1][group] |= written != 0;
+    waiting->settled += __builtin_popcountll(written);
+    for (; written; written &= written - 1)
+        entries[__builtin_ctzll(written)] = (uint8_t)waiting->value;
+}
+
+static inline void settle(ff_retrograde *solve, ff_waiting *waiting, unsigned place) {
+    if (is_small(solve))
+        settle_packed(solve, waiting, place);
+    else
+        settle_column(solve, waiting, place);
+}
+
+/* The entries of these rows in a column of a small group, packed. */
+FF_INLINE uint64_t packed_column(const ff_retrograde *solve, int column, uint32_t rows) {
+    uint64_t entries = 0;
+    for (int r = 0; r < solve->rows; r++)
+        entries |= (uint64_t)(rows >> r & 1) << entry_of(solve, r, column);
+    return entries;
+}
+
 static inline void take_column(ff_retrograde *solve, ff_waiting *waiting, uint64_t group,
                                int column, uint32_t rows) {
     unsigned place = waiting->taken % WAITING;
-    if (waiting->taken >= WAITING) settle_column(solve, waiting, place);
+    if (waiting->taken >= WAITING) settle(solve, waiting, place);
     ask_for_group(solve, group, 1);
     __builtin_prefetch(&solve->fresh[~waiting->value & 1][group], 1);
+    rows &= ~(1u << column);
     waiting->columns[place].group = group;
-    waiting->columns[place].wanted_rows = rows & ~(1u << column);
+    waiting->columns[place].wanted = is_small(solve) ? packed_column(solve, column, rows) : rows;
     waiting->columns[place].column = column;
     waiting->taken++;
 }
@@ -176,7 +210,7 @@ static inline void take_column(ff_retrograde *solve, ff_waiting *waiting, uint64
 static void settle_all(ff_retrograde *solve, ff_waiting *waiting) {
     unsigned left = waiting->taken < WAITING ? waiting->taken : WAITING;
     for (unsigned i = waiting->taken - left; i != waiting->taken; i++)
-        settle_column(solve, waiting, i % WAITING);
+        settle(solve, waiting, i % WAITING);
     waiting->taken = 0;
 }
 
@@ -238,6 +272,22 @@ static void take_mirrored_parents(ff_retrograde *solve, const ff_parents *to, in
     }
 }
 
+/* Takes in the column that row r decides; the first of a group looks where the
+ * parents lie. */
+FF_INLINE void take_decided(ff_retrograde *solve, uint64_t group, const ff_tiles *tiles,
+                            ff_run *run, ff_parents *to, int r, ff_decided decided, int entry,
+                            ff_waiting *waiting) {
+    if (decided == NO_PARENT) return;
+    if (to->cells == NULL) {
+        ff_read_group(tiles, run, group);
+        look_at_parents(solve->index, run->cells, to);
+    }
+    if (to->usable)
+        take_parents(solve, to, r, decided, entry, waiting);
+    else
+        take_mirrored_parents(solve, to, r, decided, entry, waiting);
+}
+
 FF_INLINE void propagate_group(ff_retrograde *solve, uint64_t group, uint32_t fresh_rows,
                                const ff_tiles *tiles, ff_run *run, int depth,
                                ff_waiting *waiting) {
@@ -248,17 +298,42 @@ FF_INLINE void propagate_group(ff_retrograde *solve, uint64_t group, uint32_t fr
     for (; fresh_rows; fresh_rows &= fresh_rows - 1) {
         int r = __builtin_ctz(fresh_rows), entry = 0;
         const uint8_t *row = entries + r * columns;
-        ff_decided decided = depth % 2 == 0 ? parents_that_win(row, columns, depth, &entry)
-                                            : parents_that_lose(row, columns, &entry);
-        if (decided == NO_PARENT) continue;
-        if (to.cells == NULL) {
-            ff_read_group(tiles, run, group);
-            look_at_parents(solve->index, run->cells, &to);
+        ff_decided decided;
+        if (depth % 2 == 0) {
+            const uint32_t lost = ff_lost_entries(row, columns);
+            const uint32_t before = lost & ~ff_entries_equal(row, columns, depth + 1);
+            decided = parents_that_win(lost, before, &entry);
+        } else {
+            decided = parents_that_lose(ff_entries_not_won(row, columns), &entry);
         }
-        if (to.usable)
-            take_parents(solve, &to, r, decided, entry, waiting);
-        else
-            take_mirrored_parents(solve, &to, r, decided, entry, waiting);
+        take_decided(solve, group, tiles, run, &to, r, decided, entry, waiting);
+    }
+}
+
+/* The same for all rows of a small group together: of most rows that gained an
+ * entry the parents are decided already, or not yet. */
+FF_INLINE void propagate_small_group(ff_retrograde *solve, uint64_t group, const ff_tiles *tiles,
+                                     ff_run *run, int depth, ff_waiting *waiting) {
+    const int columns = solve->columns, size = solve->rows * columns;
+    const uint8_t *entries = group_entries(solve, group);
+    const uint64_t lost = ff_packed_lost(entries, size);
+    const uint64_t gained = ff_packed_equal(entries, size, depth + 1);
+    const uint64_t hindering =
+        depth % 2 == 0 ? lost & ~gained : lost | ff_packed_equal(entries, size, FF_UNDECIDED);
+    const uint64_t lost_by_rows = ff_by_rows(lost, columns);
+    const uint64_t hindering_by_rows = ff_by_rows(hindering, columns);
+    uint64_t rows = ff_rows_with_any(ff_by_rows(gained, columns)) &
+                    ~ff_rows_with_two(hindering_by_rows);
+    ff_parents to;
+    to.cells = NULL;
+    for (; rows; rows &= rows - 1) {
+        const int bit = __builtin_ctzll(rows) & ~7;
+        const uint32_t hindering_row = hindering_by_rows >> bit & 0x7F;
+        int entry = 0;
+        const ff_decided decided =
+            depth % 2 == 0 ? parents_that_win(lost_by_rows >> bit & 0x7F, hindering_row, &entry)
+                           : parents_that_lose(hindering_row, &entry);
+        take_decided(solve, group, tiles, run, &to, bit / 8, decided, entry, waiting);
     }
 }
 
@@ -298,7 +373,10 @@ FF_INLINE void propagate_run(ff_retrograde *solve, const ff_tiles *tiles, ff_run
         for (int i = 0; i < count; i++) {
             const uint32_t rows = unfolded(fresh[found[i]], solve->rows);
             fresh[found[i]] = 0;
-            propagate_group(solve, found[i], rows, tiles, run, depth, waiting);
+            if (is_small(solve))
+                propagate_small_group(solve, found[i], tiles, run, depth, waiting);
+            else
+                propagate_group(solve, found[i], rows, tiles, run, depth, waiting);
         }
     }
 }
