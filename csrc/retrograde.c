@@ -74,13 +74,16 @@ static int64_t begin_run(ff_retrograde *solve, const ff_tiles *tiles, ff_run *ru
     const int half = rules->m - 1;
     const uint32_t mover = ff_cells_mask(run->cells, half);
     const uint32_t mover_lines = ff_completing(rules, mover);
-    const uint32_t opponent_so_far = ff_cells_mask(run->cells + half, run->given - half);
-    const ff_rules in_reach =
-        ff_lines_in_reach(rules, opponent_so_far, 2 * half - run->given + 1);
+    uint32_t known = 0; /* all of the opponent's pieces but the last */
+    ff_rules in_reach = *rules;
     int64_t finished = 0;
     for (uint64_t group = run->first; group < run->end; group++) {
         ff_read_group(tiles, run, group);
         const uint32_t opponent = ff_cells_mask(run->cells + half, half);
+        if (ff_cells_mask(run->cells + half, half - 1) != known) {
+            known = ff_cells_mask(run->cells + half, half - 1);
+            in_reach = ff_lines_in_reach(rules, known, 2);
+        }
         const uint32_t opponent_lines = ff_completing(&in_reach, opponent);
         if (((mover_lines | opponent_lines) & ~(mover | opponent)) == 0) continue;
         finished += begin_group(solve, group, mover | opponent, mover_lines, opponent_lines);
@@ -140,6 +143,7 @@ typedef struct {
         uint64_t wanted; /* rows, or the packed entries of a small group (group.h) */
         int column;      /* numbered by free cell, as rows are; its own row has no entry */
     } columns[WAITING];
+    uint64_t packed[FF_SMALL_ROWS]; /* the entries of each column of a small group */
     unsigned taken; /* columns ever taken in; the last WAITING of them wait */
     int value;
     int64_t settled;
@@ -186,25 +190,37 @@ static inline void settle(ff_retrograde *solve, ff_waiting *waiting, unsigned pl
         settle_column(solve, waiting, place);
 }
 
-/* The entries of these rows in a column of a small group, packed. */
-FF_INLINE uint64_t packed_column(const ff_retrograde *solve, int column, uint32_t rows) {
-    uint64_t entries = 0;
-    for (int r = 0; r < solve->rows; r++)
-        entries |= (uint64_t)(rows >> r & 1) << entry_of(solve, r, column);
-    return entries;
+/* Which parents a decision is about: all of a column but its own row, or all of
+ * them but this one, or this one. */
+static inline uint64_t wanted_entries(const ff_retrograde *solve, const ff_waiting *waiting,
+                                      int column, ff_decided decided, int row) {
+    uint64_t every = (1u << solve->rows) - 1 - (1u << column), one = (uint64_t)1 << row;
+    if (is_small(solve)) {
+        every = waiting->packed[column];
+        one = (uint64_t)1 << entry_of(solve, row, column);
+    }
+    return decided == EVERY_PARENT ? every : decided == ALL_BUT_ONE ? every & ~one : one;
 }
 
 static inline void take_column(ff_retrograde *solve, ff_waiting *waiting, uint64_t group,
-                               int column, uint32_t rows) {
+                               int column, ff_decided decided, int row) {
     unsigned place = waiting->taken % WAITING;
     if (waiting->taken >= WAITING) settle(solve, waiting, place);
     ask_for_group(solve, group, 1);
     __builtin_prefetch(&solve->fresh[~waiting->value & 1][group], 1);
-    rows &= ~(1u << column);
     waiting->columns[place].group = group;
-    waiting->columns[place].wanted = is_small(solve) ? packed_column(solve, column, rows) : rows;
+    waiting->columns[place].wanted = wanted_entries(solve, waiting, column, decided, row);
     waiting->columns[place].column = column;
     waiting->taken++;
+}
+
+static void start_waiting(const ff_retrograde *solve, ff_waiting *waiting, int value) {
+    memset(waiting, 0, sizeof *waiting);
+    waiting->value = value;
+    if (!is_small(solve)) return;
+    for (int c = 0; c < solve->rows; c++)
+        for (int r = 0; r < solve->rows; r++)
+            if (r != c) waiting->packed[c] |= (uint64_t)1 << entry_of(solve, r, c);
 }
 
 static void settle_all(ff_retrograde *solve, ff_waiting *waiting) {
@@ -230,11 +246,6 @@ static inline void look_at_parents(const ff_index *index, const uint8_t *cells, 
     to->usable = ff_open_place_init(&to->place, index, cells + half, half, cells, half - 1);
 }
 
-static inline uint32_t wanted_rows(const ff_retrograde *solve, ff_decided decided, int row) {
-    const uint32_t every = (1u << solve->rows) - 1, one = 1u << row;
-    return decided == EVERY_PARENT ? every : decided == ALL_BUT_ONE ? every & ~one : one;
-}
-
 /* Takes in the column of row r's parents. */
 static inline void take_parents(ff_retrograde *solve, const ff_parents *to, int r,
                                 ff_decided decided, int entry, ff_waiting *waiting) {
@@ -243,8 +254,7 @@ static inline void take_parents(ff_retrograde *solve, const ff_parents *to, int 
     const uint32_t used = to->place.used | ff_bit(cell);
     const int oldest = ff_digit(used, image[to->free[entry + (entry >= r)]]);
     const int newest = ff_digit(used, image[to->cells[solve->index->rules.m - 2]]);
-    take_column(solve, waiting, ff_open_rank(&to->place, cell), newest,
-                wanted_rows(solve, decided, oldest));
+    take_column(solve, waiting, ff_open_rank(&to->place, cell), newest, decided, oldest);
 }
 
 /* The same where symmetry is not broken early, or not at all: then the column's
@@ -267,8 +277,8 @@ static void take_mirrored_parents(ff_retrograde *solve, const ff_parents *to, in
     for (unsigned mirrors = group.stabiliser; mirrors; mirrors &= mirrors - 1) {
         const uint8_t *mirror = index->symmetry.image[__builtin_ctz(mirrors)];
         const int oldest = ff_digit(used, mirror[oldest_cell]);
-        take_column(solve, waiting, group.rank, ff_digit(used, mirror[newest_cell]),
-                    wanted_rows(solve, decided, oldest));
+        take_column(solve, waiting, group.rank, ff_digit(used, mirror[newest_cell]), decided,
+                    oldest);
     }
 }
 
@@ -383,9 +393,7 @@ FF_INLINE void propagate_run(ff_retrograde *solve, const ff_tiles *tiles, ff_run
 
 FF_INLINE int64_t propagate(ff_retrograde *solve, int depth, ff_work *work) {
     ff_waiting waiting;
-    waiting.taken = 0;
-    waiting.value = depth + 2;
-    waiting.settled = 0;
+    start_waiting(solve, &waiting, depth + 2);
     ff_tiles tiles;
     ff_run runs[2];
     start_tiles(solve, &tiles);
