@@ -174,8 +174,8 @@ static inline uint32_t ff_cells_mask(const uint8_t *cells, int count) {
 /* Lists the cells outside `used`, in rising order; returns how many. */
 static inline int ff_free_cells(const ff_index *index, uint32_t used, uint8_t *free) {
     int count = 0;
-    for (int cell = 0; cell < index->rules.cells; cell++)
-        if (!(used >> cell & 1)) free[count++] = (uint8_t)cell;
+    for (uint32_t rest = (ff_bit(index->rules.cells) - 1) & ~used; rest; rest &= rest - 1)
+        free[count++] = (uint8_t)__builtin_ctz(rest);
     return count;
 }
 

@@ -1,14 +1,11 @@
 #include "retrograde.h"
 
+#include "group.h"
 #include "row.h"
 #include "tiles.h"
 
-/* For the hot loops: they are compiled once more for each set of constants that
- * ff_propagate and ff_fill_slice name. */
-#define FF_INLINE static inline __attribute__((always_inline))
-
 int ff_retrograde_init(ff_retrograde *solve, const ff_index *index, uint8_t *full,
-                       uint32_t *fresh_even, uint32_t *fresh_odd) {
+                       uint8_t *fresh_even, uint8_t *fresh_odd) {
     const int group_length = 2 * index->rules.m - 2;
     memset(solve, 0, sizeof *solve);
     solve->index = index;
@@ -22,6 +19,16 @@ int ff_retrograde_init(ff_retrograde *solve, const ff_index *index, uint8_t *ful
     return FF_OK;
 }
 
+/* A set of rows as `fresh` keeps it, and back: rows that share a bit are then all
+ * in the set. */
+static inline uint8_t folded(uint32_t rows) {
+    return (uint8_t)(rows | rows >> 8 | rows >> 16 | rows >> 24);
+}
+
+static inline uint32_t unfolded(uint8_t fresh, int rows) {
+    return fresh * 0x01010101u & ((1u << rows) - 1);
+}
+
 static inline uint8_t *group_entries(const ff_retrograde *solve, uint64_t group) {
     return solve->full + group * (uint64_t)(solve->rows * solve->columns);
 }
@@ -31,36 +38,17 @@ static inline void start_tiles(const ff_retrograde *solve, ff_tiles *tiles) {
     ff_tiles_init(tiles, solve->index, half, half, 0);
 }
 
-static inline uint32_t ff_board(const ff_rules *rules) { return ff_bit(rules->cells) - 1; }
-
-/* Lists a set of cells in rising order; returns how many. */
-static inline int list_cells(uint32_t cells, uint8_t *list) {
-    int count = 0;
-    for (; cells; cells &= cells - 1) list[count++] = (uint8_t)__builtin_ctz(cells);
-    return count;
-}
-
 /* A write may go anywhere in the table, so its memory is asked for first and it
  * waits until this many later ones have been asked for. */
 enum { WAITING = 32, CACHE_LINE = 64 };
 
 /* ---- finished and impossible positions ---------------------------------- */
 
-/* The rules with only those lines that `more` pieces can complete. */
-static ff_rules lines_in_reach(const ff_rules *rules, uint32_t pieces, int more) {
-    ff_rules in_reach = *rules;
-    in_reach.line_count = 0;
-    for (int i = 0; i < rules->line_count; i++)
-        if (__builtin_popcount(rules->lines[i] & ~pieces) <= more)
-            in_reach.lines[in_reach.line_count++] = rules->lines[i];
-    return in_reach;
-}
-
 static int64_t begin_group(ff_retrograde *solve, uint64_t group, uint32_t used,
                            uint32_t mover_lines, uint32_t opponent_lines) {
     const int rows = solve->rows, columns = solve->columns;
     uint8_t free[FF_MAX_CELLS];
-    list_cells(ff_board(&solve->index->rules) & ~used, free);
+    ff_free_cells(solve->index, used, free);
     uint8_t *entries = group_entries(solve, group);
     uint32_t fresh = 0;
     int64_t finished = 0;
@@ -77,7 +65,7 @@ static int64_t begin_group(ff_retrograde *solve, uint64_t group, uint32_t used,
             finished++;
         }
     }
-    solve->fresh[0][group] = fresh;
+    solve->fresh[0][group] = folded(fresh);
     return finished;
 }
 
@@ -86,13 +74,16 @@ static int64_t begin_run(ff_retrograde *solve, const ff_tiles *tiles, ff_run *ru
     const int half = rules->m - 1;
     const uint32_t mover = ff_cells_mask(run->cells, half);
     const uint32_t mover_lines = ff_completing(rules, mover);
-    const uint32_t opponent_so_far = ff_cells_mask(run->cells + half, run->given - half);
-    const ff_rules in_reach =
-        lines_in_reach(rules, opponent_so_far, 2 * half - run->given + 1);
+    uint32_t known = 0; /* all of the opponent's pieces but the last */
+    ff_rules in_reach = *rules;
     int64_t finished = 0;
     for (uint64_t group = run->first; group < run->end; group++) {
         ff_read_group(tiles, run, group);
         const uint32_t opponent = ff_cells_mask(run->cells + half, half);
+        if (ff_cells_mask(run->cells + half, half - 1) != known) {
+            known = ff_cells_mask(run->cells + half, half - 1);
+            in_reach = ff_lines_in_reach(rules, known, 2);
+        }
         const uint32_t opponent_lines = ff_completing(&in_reach, opponent);
         if (((mover_lines | opponent_lines) & ~(mover | opponent)) == 0) continue;
         finished += begin_group(solve, group, mover | opponent, mover_lines, opponent_lines);
@@ -115,10 +106,9 @@ int64_t ff_begin(ff_retrograde *solve, ff_work *work) {
  * alone.  `entry` names the one by its entry in the row. */
 typedef enum { NO_PARENT, EVERY_PARENT, ALL_BUT_ONE, ONE_PARENT } ff_decided;
 
-static inline ff_decided parents_that_win(const uint8_t *row, int columns, int depth, int *entry) {
-    uint32_t lost = ff_lost_entries(row, columns);
-    uint32_t before = lost & ~ff_entries_equal(row, columns, depth + 1);
-    if (before & (before - 1)) return NO_PARENT; /* two lost entries decided all parents */
+/* By the row's lost entries, and those of them lost at an earlier depth. */
+static inline ff_decided parents_that_win(uint32_t lost, uint32_t before, int *entry) {
+    if (lost == before || before & (before - 1)) return NO_PARENT; /* two decided all parents */
     if ((lost & (lost - 1)) == 0) {
         *entry = __builtin_ctz(lost);
         return ALL_BUT_ONE;
@@ -128,8 +118,8 @@ static inline ff_decided parents_that_win(const uint8_t *row, int columns, int d
     return ONE_PARENT;
 }
 
-static inline ff_decided parents_that_lose(const uint8_t *row, int columns, int *entry) {
-    uint32_t missing = ff_entries_not_won(row, columns);
+/* By the row's entries that are not won. */
+static inline ff_decided parents_that_lose(uint32_t missing, int *entry) {
     if (missing & (missing - 1)) return NO_PARENT;
     if (missing == 0) return EVERY_PARENT;
     *entry = __builtin_ctz(missing);
@@ -144,51 +134,99 @@ FF_INLINE void ask_for_group(const ff_retrograde *solve, uint64_t group, const i
     __builtin_prefetch(entries + size - 1, write);
 }
 
+static inline int is_small(const ff_retrograde *solve) { return solve->rows <= FF_SMALL_ROWS; }
+
 /* Columns that are decided but not yet written. */
 typedef struct {
     struct {
         uint64_t group;
-        uint32_t wanted_rows;
-        int column; /* numbered by free cell, as rows are; its own row has no entry */
+        uint64_t wanted; /* rows, or the packed entries of a small group (group.h) */
+        int column;      /* numbered by free cell, as rows are; its own row has no entry */
     } columns[WAITING];
+    uint64_t packed[FF_SMALL_ROWS]; /* the entries of each column of a small group */
     unsigned taken; /* columns ever taken in; the last WAITING of them wait */
     int value;
     int64_t settled;
 } ff_waiting;
 
-/* Writes the value into the undecided entries of the column in this place. */
+/* Where the entry of a column is in its group. */
+static inline int entry_of(const ff_retrograde *solve, int row, int column) {
+    return row * solve->columns + column - (column > row);
+}
+
+/* Write the value into the undecided entries of the column in this place. */
 static inline void settle_column(ff_retrograde *solve, ff_waiting *waiting, unsigned place) {
     const uint64_t group = waiting->columns[place].group;
     const int column = waiting->columns[place].column, value = waiting->value;
-    uint8_t *entries = group_entries(solve, group) + column;
+    uint8_t *entries = group_entries(solve, group);
     uint32_t written = 0;
-    for (uint32_t rest = waiting->columns[place].wanted_rows; rest; rest &= rest - 1) {
+    for (uint32_t rest = (uint32_t)waiting->columns[place].wanted; rest; rest &= rest - 1) {
         const int r = __builtin_ctz(rest);
-        uint8_t *entry = entries + r * solve->columns - (column > r);
+        uint8_t *entry = entries + entry_of(solve, r, column);
         const uint32_t undecided = *entry == FF_UNDECIDED;
         *entry |= (uint8_t)(value & -(int)undecided);
         written |= undecided << r;
     }
-    solve->fresh[~value & 1][group] |= written;
+    solve->fresh[~value & 1][group] |= folded(written);
     waiting->settled += __builtin_popcount(written);
 }
 
+static inline void settle_packed(ff_retrograde *solve, ff_waiting *waiting, unsigned place) {
+    const uint64_t group = waiting->columns[place].group;
+    uint8_t *entries = group_entries(solve, group);
+    const uint64_t undecided =
+        ff_packed_equal(entries, solve->rows * solve->columns, FF_UNDECIDED);
+    uint64_t written = undecided & waiting->columns[place].wanted;
+    solve->fresh[~waiting->value & 1][group] |= written != 0;
+    waiting->settled += __builtin_popcountll(written);
+    for (; written; written &= written - 1)
+        entries[__builtin_ctzll(written)] = (uint8_t)waiting->value;
+}
+
+static inline void settle(ff_retrograde *solve, ff_waiting *waiting, unsigned place) {
+    if (is_small(solve))
+        settle_packed(solve, waiting, place);
+    else
+        settle_column(solve, waiting, place);
+}
+
+/* Which parents a decision is about: all of a column but its own row, or all of
+ * them but this one, or this one. */
+static inline uint64_t wanted_entries(const ff_retrograde *solve, const ff_waiting *waiting,
+                                      int column, ff_decided decided, int row) {
+    uint64_t every = (1u << solve->rows) - 1 - (1u << column), one = (uint64_t)1 << row;
+    if (is_small(solve)) {
+        every = waiting->packed[column];
+        one = (uint64_t)1 << entry_of(solve, row, column);
+    }
+    return decided == EVERY_PARENT ? every : decided == ALL_BUT_ONE ? every & ~one : one;
+}
+
 static inline void take_column(ff_retrograde *solve, ff_waiting *waiting, uint64_t group,
-                               int column, uint32_t rows) {
+                               int column, ff_decided decided, int row) {
     unsigned place = waiting->taken % WAITING;
-    if (waiting->taken >= WAITING) settle_column(solve, waiting, place);
+    if (waiting->taken >= WAITING) settle(solve, waiting, place);
     ask_for_group(solve, group, 1);
     __builtin_prefetch(&solve->fresh[~waiting->value & 1][group], 1);
     waiting->columns[place].group = group;
-    waiting->columns[place].wanted_rows = rows & ~(1u << column);
+    waiting->columns[place].wanted = wanted_entries(solve, waiting, column, decided, row);
     waiting->columns[place].column = column;
     waiting->taken++;
+}
+
+static void start_waiting(const ff_retrograde *solve, ff_waiting *waiting, int value) {
+    memset(waiting, 0, sizeof *waiting);
+    waiting->value = value;
+    if (!is_small(solve)) return;
+    for (int c = 0; c < solve->rows; c++)
+        for (int r = 0; r < solve->rows; r++)
+            if (r != c) waiting->packed[c] |= (uint64_t)1 << entry_of(solve, r, c);
 }
 
 static void settle_all(ff_retrograde *solve, ff_waiting *waiting) {
     unsigned left = waiting->taken < WAITING ? waiting->taken : WAITING;
     for (unsigned i = waiting->taken - left; i != waiting->taken; i++)
-        settle_column(solve, waiting, i % WAITING);
+        settle(solve, waiting, i % WAITING);
     waiting->taken = 0;
 }
 
@@ -204,13 +242,8 @@ typedef struct {
 static inline void look_at_parents(const ff_index *index, const uint8_t *cells, ff_parents *to) {
     const int half = index->rules.m - 1;
     to->cells = cells;
-    list_cells(ff_board(&index->rules) & ~ff_cells_mask(cells, 2 * half), to->free);
+    ff_free_cells(index, ff_cells_mask(cells, 2 * half), to->free);
     to->usable = ff_open_place_init(&to->place, index, cells + half, half, cells, half - 1);
-}
-
-static inline uint32_t wanted_rows(const ff_retrograde *solve, ff_decided decided, int row) {
-    const uint32_t every = (1u << solve->rows) - 1, one = 1u << row;
-    return decided == EVERY_PARENT ? every : decided == ALL_BUT_ONE ? every & ~one : one;
 }
 
 /* Takes in the column of row r's parents. */
@@ -221,8 +254,7 @@ static inline void take_parents(ff_retrograde *solve, const ff_parents *to, int 
     const uint32_t used = to->place.used | ff_bit(cell);
     const int oldest = ff_digit(used, image[to->free[entry + (entry >= r)]]);
     const int newest = ff_digit(used, image[to->cells[solve->index->rules.m - 2]]);
-    take_column(solve, waiting, ff_open_rank(&to->place, cell), newest,
-                wanted_rows(solve, decided, oldest));
+    take_column(solve, waiting, ff_open_rank(&to->place, cell), newest, decided, oldest);
 }
 
 /* The same where symmetry is not broken early, or not at all: then the column's
@@ -245,9 +277,25 @@ static void take_mirrored_parents(ff_retrograde *solve, const ff_parents *to, in
     for (unsigned mirrors = group.stabiliser; mirrors; mirrors &= mirrors - 1) {
         const uint8_t *mirror = index->symmetry.image[__builtin_ctz(mirrors)];
         const int oldest = ff_digit(used, mirror[oldest_cell]);
-        take_column(solve, waiting, group.rank, ff_digit(used, mirror[newest_cell]),
-                    wanted_rows(solve, decided, oldest));
+        take_column(solve, waiting, group.rank, ff_digit(used, mirror[newest_cell]), decided,
+                    oldest);
     }
+}
+
+/* Takes in the column that row r decides; the first of a group looks where the
+ * parents lie. */
+FF_INLINE void take_decided(ff_retrograde *solve, uint64_t group, const ff_tiles *tiles,
+                            ff_run *run, ff_parents *to, int r, ff_decided decided, int entry,
+                            ff_waiting *waiting) {
+    if (decided == NO_PARENT) return;
+    if (to->cells == NULL) {
+        ff_read_group(tiles, run, group);
+        look_at_parents(solve->index, run->cells, to);
+    }
+    if (to->usable)
+        take_parents(solve, to, r, decided, entry, waiting);
+    else
+        take_mirrored_parents(solve, to, r, decided, entry, waiting);
 }
 
 FF_INLINE void propagate_group(ff_retrograde *solve, uint64_t group, uint32_t fresh_rows,
@@ -260,26 +308,62 @@ FF_INLINE void propagate_group(ff_retrograde *solve, uint64_t group, uint32_t fr
     for (; fresh_rows; fresh_rows &= fresh_rows - 1) {
         int r = __builtin_ctz(fresh_rows), entry = 0;
         const uint8_t *row = entries + r * columns;
-        ff_decided decided = depth % 2 == 0 ? parents_that_win(row, columns, depth, &entry)
-                                            : parents_that_lose(row, columns, &entry);
-        if (decided == NO_PARENT) continue;
-        if (to.cells == NULL) {
-            ff_read_group(tiles, run, group);
-            look_at_parents(solve->index, run->cells, &to);
+        ff_decided decided;
+        if (depth % 2 == 0) {
+            const uint32_t lost = ff_lost_entries(row, columns);
+            const uint32_t before = lost & ~ff_entries_equal(row, columns, depth + 1);
+            decided = parents_that_win(lost, before, &entry);
+        } else {
+            decided = parents_that_lose(ff_entries_not_won(row, columns), &entry);
         }
-        if (to.usable)
-            take_parents(solve, &to, r, decided, entry, waiting);
-        else
-            take_mirrored_parents(solve, &to, r, decided, entry, waiting);
+        take_decided(solve, group, tiles, run, &to, r, decided, entry, waiting);
     }
 }
 
-/* Asks for a run's `fresh` words, a run ahead of their use. */
+/* The same for all rows of a small group together: of most rows that gained an
+ * entry the parents are decided already, or not yet. */
+FF_INLINE void propagate_small_group(ff_retrograde *solve, uint64_t group, const ff_tiles *tiles,
+                                     ff_run *run, int depth, ff_waiting *waiting) {
+    const int columns = solve->columns, size = solve->rows * columns;
+    const uint8_t *entries = group_entries(solve, group);
+    const uint64_t lost = ff_packed_lost(entries, size);
+    const uint64_t gained = ff_packed_equal(entries, size, depth + 1);
+    const uint64_t hindering =
+        depth % 2 == 0 ? lost & ~gained : lost | ff_packed_equal(entries, size, FF_UNDECIDED);
+    const uint64_t lost_by_rows = ff_by_rows(lost, columns);
+    const uint64_t hindering_by_rows = ff_by_rows(hindering, columns);
+    uint64_t rows = ff_rows_with_any(ff_by_rows(gained, columns)) &
+                    ~ff_rows_with_two(hindering_by_rows);
+    ff_parents to;
+    to.cells = NULL;
+    for (; rows; rows &= rows - 1) {
+        const int bit = __builtin_ctzll(rows) & ~7;
+        const uint32_t hindering_row = hindering_by_rows >> bit & 0x7F;
+        int entry = 0;
+        const ff_decided decided =
+            depth % 2 == 0 ? parents_that_win(lost_by_rows >> bit & 0x7F, hindering_row, &entry)
+                           : parents_that_lose(hindering_row, &entry);
+        take_decided(solve, group, tiles, run, &to, bit / 8, decided, entry, waiting);
+    }
+}
+
+/* Asks for a run's part of `fresh`, a run ahead of its use. */
 static inline void ask_for_fresh(const ff_retrograde *solve, const ff_run *run, int depth) {
-    const uint32_t *fresh = solve->fresh[depth & 1];
-    for (uint64_t group = run->first; group < run->end; group += CACHE_LINE / sizeof *fresh)
+    const uint8_t *fresh = solve->fresh[depth & 1];
+    for (uint64_t group = run->first; group < run->end; group += CACHE_LINE)
         __builtin_prefetch(&fresh[group]);
     __builtin_prefetch(&fresh[run->end - 1]);
+}
+
+/* The next group of the run with a fresh row, from this one on; or the end. */
+static inline uint64_t next_fresh(const uint8_t *fresh, uint64_t group, uint64_t end) {
+    uint64_t eight;
+    for (; group + sizeof eight <= end; group += sizeof eight) {
+        memcpy(&eight, &fresh[group], sizeof eight);
+        if (eight) break;
+    }
+    while (group < end && fresh[group] == 0) group++;
+    return group;
 }
 
 /* Finds the groups with fresh rows, so that their memory can be asked for, and
@@ -287,28 +371,29 @@ static inline void ask_for_fresh(const ff_retrograde *solve, const ff_run *run, 
 FF_INLINE void propagate_run(ff_retrograde *solve, const ff_tiles *tiles, ff_run *run, int depth,
                              ff_waiting *waiting) {
     enum { TOGETHER = 64 };
-    uint32_t *fresh = solve->fresh[depth & 1];
-    uint64_t found[TOGETHER];
-    for (uint64_t group = run->first; group < run->end;) {
+    uint8_t *fresh = solve->fresh[depth & 1];
+    uint64_t found[TOGETHER], group = next_fresh(fresh, run->first, run->end);
+    while (group < run->end) {
         int count = 0;
-        for (; group < run->end && count < TOGETHER; group++) {
-            if (fresh[group] == 0) continue;
+        while (group < run->end && count < TOGETHER) {
             ask_for_group(solve, group, 0);
             found[count++] = group;
+            group = next_fresh(fresh, group + 1, run->end);
         }
         for (int i = 0; i < count; i++) {
-            const uint32_t rows = fresh[found[i]];
+            const uint32_t rows = unfolded(fresh[found[i]], solve->rows);
             fresh[found[i]] = 0;
-            propagate_group(solve, found[i], rows, tiles, run, depth, waiting);
+            if (is_small(solve))
+                propagate_small_group(solve, found[i], tiles, run, depth, waiting);
+            else
+                propagate_group(solve, found[i], rows, tiles, run, depth, waiting);
         }
     }
 }
 
 FF_INLINE int64_t propagate(ff_retrograde *solve, int depth, ff_work *work) {
     ff_waiting waiting;
-    waiting.taken = 0;
-    waiting.value = depth + 2;
-    waiting.settled = 0;
+    start_waiting(solve, &waiting, depth + 2);
     ff_tiles tiles;
     ff_run runs[2];
     start_tiles(solve, &tiles);
@@ -347,7 +432,7 @@ static int64_t resume_group(ff_retrograde *solve, uint64_t group, int depth) {
         if (equal) rows |= 1u << r;
         found += __builtin_popcount(equal);
     }
-    solve->fresh[depth & 1][group] = rows;
+    solve->fresh[depth & 1][group] = folded(rows);
     return found;
 }
 
@@ -385,160 +470,4 @@ int64_t ff_fold(ff_retrograde *solve) {
         }
     }
     return kept - solve->full;
-}
-
-/* A row of slice s + 1 holds the successors (b0 b1 .. ; a0 a1 .. e) of one
- * position (a0 a1 .. ; b0 b1 ..) of slice s; its cells are b1 .. a0 a1 .. b0.
- * The position's own order is a1 .. b0 b1 .. a0 b-last; without a b1 the last is
- * b0. */
-typedef struct {
-    const ff_index *index;
-    int slice, movers, others; /* a0 .. and b1 .. */
-    int rows;
-    uint8_t *decided;
-    const uint8_t *next_slice;
-    int64_t count; /* positions decided */
-    uint64_t waiting[WAITING]; /* positions decided but not yet written */
-    uint8_t waiting_values[WAITING];
-} ff_filling;
-
-/* What the cells of a group tell about its rows. */
-typedef struct {
-    const uint8_t *cells;
-    uint8_t free[FF_MAX_CELLS];
-    uint8_t behind[FF_MAX_PIECES]; /* of the position's order, what follows b0 */
-    uint32_t finished;             /* rows b0 in which the opponent has a line */
-    int impossible;                /* the mover has one */
-} ff_filled;
-
-static inline void decide(ff_filling *filling, uint64_t position, int value) {
-    const unsigned place = filling->count++ % WAITING;
-    if (filling->count > WAITING)
-        filling->decided[filling->waiting[place]] = filling->waiting_values[place];
-    __builtin_prefetch(&filling->decided[position], 1);
-    filling->waiting[place] = position;
-    filling->waiting_values[place] = (uint8_t)value;
-}
-
-/* b1 .. without the last, a0, and the last. */
-static inline void put_behind(const ff_filling *filling, const uint8_t *cells, uint8_t *behind) {
-    const int others = filling->others;
-    int length = 0;
-    for (int i = 0; i + 1 < others; i++) behind[length++] = cells[i];
-    if (filling->movers > 0) behind[length++] = cells[others];
-    if (others > 0) behind[length] = cells[others - 1];
-}
-
-static inline int row_result(const ff_filled *group, int r, const uint8_t *row, int columns) {
-    return group->impossible                            ? FF_IMPOSSIBLE
-           : group->finished >> group->free[r] & 1 ? FF_FINISHED
-                                                        : ff_row_value(row, columns);
-}
-
-/* Fills the rows of a group, b0 open. */
-static inline void fill_rows(ff_filling *filling, const ff_filled *group,
-                             const ff_open_place *place, const uint8_t *row) {
-    const int rows = filling->rows;
-    for (int r = 0; r < rows; r++, row += rows - 1) {
-        const int value = row_result(group, r, row, rows - 1);
-        if (value == FF_UNDECIDED) continue;
-        decide(filling, ff_open_rank(place, place->image[group->free[r]]), value);
-    }
-}
-
-/* The same where the cells before b0 do not break the symmetry, and where rows
- * may have mirror images.  Returns the row behind the group. */
-static const uint8_t *fill_mirrored_rows(ff_filling *filling, const ff_filled *group,
-                                         unsigned stabiliser, const uint8_t *row) {
-    const ff_symmetry *symmetry = &filling->index->symmetry;
-    const int before = filling->movers > 0 ? filling->movers - 1 : 0, slice = filling->slice;
-    const uint8_t *free = group->free;
-    uint8_t sequence[FF_MAX_PIECES];
-    memcpy(sequence, group->cells + filling->others + 1, (size_t)before);
-    for (int r = 0; r < filling->rows; r++) {
-        if (!ff_is_orbit_minimum(symmetry, stabiliser, free[r])) continue;
-        const unsigned fixing = stabiliser & symmetry->stabiliser[free[r]];
-        int columns = 0;
-        for (int c = 0; c < filling->rows; c++)
-            columns += c != r && ff_is_orbit_minimum(symmetry, fixing, free[c]);
-        const int value = row_result(group, r, row, columns);
-        row += columns;
-        if (value == FF_UNDECIDED) continue;
-        sequence[before] = free[r];
-        memcpy(sequence + before + 1, group->behind, (size_t)(slice - before - 1));
-        if (filling->others == 0 && filling->movers > 0) { /* a0 b0, the one case without b1 */
-            sequence[0] = group->behind[0];
-            sequence[1] = free[r];
-        }
-        decide(filling, ff_place_of(filling->index, sequence, slice, slice).rank, value);
-    }
-    return row;
-}
-
-FF_INLINE void fill_run(ff_filling *filling, const ff_tiles *tiles, ff_run *run) {
-    const ff_rules *rules = &filling->index->rules;
-    const int others = filling->others, movers = filling->movers, rows = filling->rows;
-    const uint32_t opponent = ff_cells_mask(run->cells, others);
-    const ff_rules in_reach = lines_in_reach(
-        rules, ff_cells_mask(run->cells + others, run->given - others), tiles->length - run->given);
-    ff_filled group;
-    group.cells = run->cells;
-    group.finished = ff_completing(rules, opponent);
-    const uint8_t *row = filling->next_slice + ff_place_of(filling->index, run->cells, run->given,
-                                                           filling->slice + 1).rank;
-    for (uint64_t number = run->first; number < run->end; number++) {
-        const unsigned stabiliser = ff_read_group(tiles, run, number);
-        const uint32_t mover = ff_cells_mask(run->cells + others, movers);
-        group.impossible = ff_has_line(&in_reach, mover);
-        list_cells(ff_board(rules) & ~(opponent | mover), group.free);
-        put_behind(filling, run->cells, group.behind);
-        ff_open_place place;
-        if (stabiliser == FF_IDENTITY_ONLY && movers > 0 &&
-            ff_open_place_init(&place, filling->index, run->cells + others + 1, movers - 1,
-                               group.behind, others + 1)) {
-            fill_rows(filling, &group, &place, row);
-            row += rows * (rows - 1);
-        } else {
-            row = fill_mirrored_rows(filling, &group, stabiliser, row);
-        }
-    }
-}
-
-FF_INLINE int64_t fill_slice(ff_filling *filling, ff_work *work) {
-    ff_tiles tiles;
-    ff_run run;
-    ff_tiles_init(&tiles, filling->index, filling->others, filling->movers, 1);
-    while (ff_take_run(&tiles, work, &run)) fill_run(filling, &tiles, &run);
-    for (int i = 0; i < WAITING && i < filling->count; i++)
-        filling->decided[filling->waiting[i]] = filling->waiting_values[i];
-    return filling->count;
-}
-
-uint64_t ff_fill_tiles(const ff_index *index, int slice) {
-    return ff_tile_count(index, slice - slice / 2 - 1, slice / 2);
-}
-
-int64_t ff_fill_slice(const ff_index *index, uint8_t *table, int slice, ff_work *work) {
-    const int movers = slice / 2;
-    ff_filling filling = {.index = index,
-                          .slice = slice,
-                          .movers = movers,
-                          .others = slice - movers - 1,
-                          .rows = index->rules.cells - slice + 1,
-                          .decided = table + index->slice_base[slice],
-                          .next_slice = table + index->slice_base[slice + 1]};
-    switch (slice * 100 + filling.rows) {
-    case 908: /* 4 x 4, m = 5 */
-        filling.slice = 9, filling.movers = 4, filling.others = 4, filling.rows = 8;
-        return fill_slice(&filling, work);
-    case 710: /* 4 x 4, m = 4 or 5 */
-        filling.slice = 7, filling.movers = 3, filling.others = 3, filling.rows = 10;
-        return fill_slice(&filling, work);
-    default:
-        return fill_slice(&filling, work);
-    }
-}
-
-void ff_fill_root(const ff_index *index, uint8_t *table) {
-    table[0] = (uint8_t)ff_row_value(table + index->slice_base[1], (int)index->sequences[1]);
 }

@@ -33,7 +33,7 @@
  *
  * Threads share the work of one call to begin or propagate.  All rows that write
  * to a group are in one tile and a tile has one thread, so neither an entry nor a
- * word of `fresh` has two writers in a pass.  A pass at an even depth writes only
+ * byte of `fresh` has two writers in a pass.  A pass at an even depth writes only
  * wins and looks only for losses, and the other way round at an odd depth; so a
  * row may be read while another thread settles entries in it.  (That read is a
  * plain load beside byte stores: it relies on bytes being separate memory
@@ -54,11 +54,13 @@ typedef struct {
     int rows;           /* free cells of a group */
     int columns;        /* rows - 1 */
     uint8_t *full;      /* [groups][rows][columns], 16 readable bytes behind it */
-    uint32_t *fresh[2]; /* [groups], bit r: row r gained an entry; by parity of depth */
+    /* [groups], by parity of depth.  Bit r % 8: row r gained an entry, or another row
+     * with the same bit did; to look at a row without need changes nothing. */
+    uint8_t *fresh[2];
 } ff_retrograde;
 
 int ff_retrograde_init(ff_retrograde *solve, const ff_index *index, uint8_t *full,
-                       uint32_t *fresh_even, uint32_t *fresh_odd);
+                       uint8_t *fresh_even, uint8_t *fresh_odd);
 
 /* The passes below take tiles from `work`, all of them between their threads, and
  * return this thread's count, or an error.  Items beyond the last tile are none. */
@@ -76,15 +78,6 @@ int64_t ff_resume(ff_retrograde *solve, int depth, ff_work *work);
 
 /* Drops mirror images from the full slice, in place.  Returns the entries kept. */
 int64_t ff_fold(ff_retrograde *solve);
-
-/* Decides slice s, 0 < s < 2m, from slice s + 1.  `table` holds all slices,
- * folded, and 16 readable bytes behind them; the items of `work` are the
- * ff_fill_tiles of the slice. */
-uint64_t ff_fill_tiles(const ff_index *index, int slice);
-int64_t ff_fill_slice(const ff_index *index, uint8_t *table, int slice, ff_work *work);
-
-/* Decides the start position from slice 1. */
-void ff_fill_root(const ff_index *index, uint8_t *table);
 /* end cdef */
 
 #endif

@@ -71,4 +71,14 @@ static inline uint32_t ff_completing(const ff_rules *rules, uint32_t pieces) {
     return cells;
 }
 
+/* The rules with only those lines that `more` pieces can complete. */
+static inline ff_rules ff_lines_in_reach(const ff_rules *rules, uint32_t pieces, int more) {
+    ff_rules in_reach = *rules;
+    in_reach.line_count = 0;
+    for (int i = 0; i < rules->line_count; i++)
+        if (__builtin_popcount(rules->lines[i] & ~pieces) <= more)
+            in_reach.lines[in_reach.line_count++] = rules->lines[i];
+    return in_reach;
+}
+
 #endif

@@ -53,22 +53,30 @@ static inline uint64_t ff_tile_count(const ff_index *index, int first_queue, int
     return index->sequences[ff_fixed_first(first_queue) + ff_fixed_second(second_queue)];
 }
 
+/* Tiles that agree in the first `fixed` cells of `order`, which is set, and runs in
+ * the first `given`, which are the places that a group begins with. */
+static inline void ff_tiles_start(ff_tiles *tiles, const ff_index *index, int fixed, int given,
+                                  int length) {
+    tiles->index = index;
+    tiles->length = length;
+    tiles->count = index->sequences[fixed];
+    tiles->next_tile = tiles->end_of_tiles = 0;
+    tiles->next_run = tiles->end_of_runs = 0;
+    ff_cursor_init(&tiles->tile, index, fixed);
+    ff_cursor_init(&tiles->run, index, given);
+}
+
 /* `late` cells of the second queue are put behind those of the first that a tile
  * agrees in: the later a cell, the sooner it changes. */
 static inline void ff_tiles_init(ff_tiles *tiles, const ff_index *index, int first_queue,
                                  int second_queue, int late) {
     const int first = ff_fixed_first(first_queue), second = ff_fixed_second(second_queue);
     int place = 0;
-    memset(tiles, 0, sizeof *tiles);
     for (int i = late; i < second; i++) tiles->order[place++] = (uint8_t)(first_queue + i);
     for (int i = 0; i < first; i++) tiles->order[place++] = (uint8_t)i;
     for (int i = 0; i < late && i < second; i++) tiles->order[place++] = (uint8_t)(first_queue + i);
     for (int i = first; i < first_queue; i++) tiles->order[place++] = (uint8_t)i;
-    tiles->index = index;
-    tiles->length = first_queue + second_queue;
-    tiles->count = ff_tile_count(index, first_queue, second_queue);
-    ff_cursor_init(&tiles->tile, index, first + second);
-    ff_cursor_init(&tiles->run, index, first_queue + second);
+    ff_tiles_start(tiles, index, first + second, first_queue + second, first_queue + second_queue);
 }
 
 static inline void ff_enter_tile(ff_tiles *tiles, uint64_t tile) {

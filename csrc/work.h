@@ -9,6 +9,10 @@
 
 #include <stdint.h>
 
+/* For the hot loops: they are compiled once more for each set of constants that
+ * ff_propagate and ff_fill_slice name. */
+#define FF_INLINE static inline __attribute__((always_inline))
+
 /* cdef */
 typedef struct {
     uint64_t next; /* the first item not taken yet */

@@ -64,9 +64,9 @@ def deepest_of(counts: NDArray[np.uint64]) -> int:
 
 
 def work_bytes(rules: Rules) -> int:
-    """Memory that ``solve`` takes: the table, unfolded, and two words for every group."""
+    """Memory that ``solve`` takes: the table, unfolded, and two bytes for every group."""
     groups = slice_sizes(rules)[2 * rules.m - 2]
-    return _table_bytes(rules) + 8 * groups
+    return _table_bytes(rules) + 2 * groups
 
 
 def _unfolded_full(rules: Rules) -> int:
@@ -119,13 +119,13 @@ def _solve_full_slice(
     checkpoints: Checkpoints | None,
 ) -> None:
     groups = slice_sizes(rules)[2 * rules.m - 2]
-    fresh = [zeroed(np.uint32, groups) for _ in range(2)]
+    fresh = [zeroed(np.uint8, groups) for _ in range(2)]
     index, run = index_of(rules), ffi.new("ff_retrograde *")
     lib.ff_retrograde_init(
         run,
         index,
         pointer(full, np.uint8, _unfolded_full(rules) + READABLE_BEHIND),
-        *(pointer(rows, np.uint32, groups) for rows in fresh),
+        *(pointer(rows, np.uint8, groups) for rows in fresh),
     )
 
     def one_pass(label: str, kernel: Callable[[Any], int], what: str) -> int:

@@ -29,13 +29,13 @@ class FullSlice:
         self.rules, self.base = rules, slice_bases(rules)[2 * rules.m]
         self.groups = slice_sizes(rules)[2 * rules.m - 2]
         self.table = zeroed(np.uint8, slice_sizes(rules)[2 * rules.m] + READABLE_BEHIND)
-        self.fresh = [zeroed(np.uint32, self.groups) for _ in range(2)]
+        self.fresh = [zeroed(np.uint8, self.groups) for _ in range(2)]
         self.run = ffi.new("ff_retrograde *")
         lib.ff_retrograde_init(
             self.run,
             index_of(rules),
             pointer(self.table, np.uint8, 0),
-            *(pointer(rows, np.uint32, 0) for rows in self.fresh),
+            *(pointer(rows, np.uint8, 0) for rows in self.fresh),
         )
 
     def work(self):

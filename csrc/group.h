@@ -1,0 +1,58 @@
+/* group.h -- sets of entries of a group of the full slice.
+ *
+ * The entries of a small group, at most eight rows of seven, fit into a word:
+ *
+ *     packed    bit i: entry i, rows one behind the other
+ *     by rows   byte r: row r, bit c of it: column c; bit 7 of a byte is spare
+ *
+ * so that all rows of a group are looked at together.  Of a larger group, rows are
+ * looked at one by one (row.h).
+ */
+#ifndef FF_GROUP_H
+#define FF_GROUP_H
+
+#ifdef __BMI2__
+#include <immintrin.h>
+#endif
+
+#include "row.h"
+
+enum { FF_SMALL_ROWS = 8 };
+
+#define FF_EVERY_BYTE(bits) ((uint64_t)(bits) * 0x0101010101010101u)
+
+static inline uint64_t ff_packed_equal(const uint8_t *entries, int size, int value) {
+    uint64_t equal = 0;
+    for (int i = 0; i < size; i += FF_ROW_STEP)
+        equal |= (uint64_t)ff_bytes_equal(entries + i, value) << i;
+    return equal & (((uint64_t)1 << size) - 1);
+}
+
+static inline uint64_t ff_packed_lost(const uint8_t *entries, int size) {
+    uint64_t lost = 0;
+    for (int i = 0; i < size; i += FF_ROW_STEP) lost |= (uint64_t)ff_odd_bytes(entries + i) << i;
+    return lost & (((uint64_t)1 << size) - 1);
+}
+
+static inline uint64_t ff_by_rows(uint64_t packed, int columns) {
+#ifdef __BMI2__
+    return _pdep_u64(packed, FF_EVERY_BYTE(ff_every_entry(columns)));
+#else
+    uint64_t rows = 0;
+    for (int r = 0; r < FF_SMALL_ROWS; r++)
+        rows |= (packed >> r * columns & ff_every_entry(columns)) << 8 * r;
+    return rows;
+#endif
+}
+
+/* The spare bits of the rows that have an entry in this set. */
+static inline uint64_t ff_rows_with_any(uint64_t by_rows) {
+    return (by_rows + FF_EVERY_BYTE(0x7F)) & FF_EVERY_BYTE(0x80);
+}
+
+/* The spare bits of the rows that have two or more. */
+static inline uint64_t ff_rows_with_two(uint64_t by_rows) {
+    return ff_rows_with_any(by_rows & ((by_rows | FF_EVERY_BYTE(0x80)) - FF_EVERY_BYTE(1)));
+}
+
+#endif
