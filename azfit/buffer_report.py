@@ -1,7 +1,7 @@
 """What the replay buffer of a run holds, by side: the games on disk, the newest positions of them.
 
-    inspected = inspect_buffer(Path("runs/four"))
-    print(text(inspected))
+inspected = inspect_buffer(Path("runs/four"))
+print(text(inspected))
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from azfit.contradiction import Groups, canonical, gaps_by_side, grouped, keys_o
 from azfit.diagnosis import read_self_play_config
 from azfit.diagnosis_report import evenly, number, share
 from azfit.episode import DRAWN, Episode
-from azfit.findings import ONE_SIDED
 from azfit.games import DropOldest, Game, game_by_name
 from azfit.grade_report import aligned
+from azfit.outcome_findings import ONE_SIDED
 from azfit.stored_games import StoredGames, read_games
 from solver.errors import InputError
 
@@ -211,7 +211,10 @@ def _one_sided(ended: Told, total: int) -> str:
 def _by_side(told: Told) -> str:
     sides, gaps = told["sides"], told["jensen"]
     there = [side for side in SIDES if side in sides]
-    rows = [["by side to move", *there], ["positions", *(f"{sides[s]['positions']:,}" for s in there)]]
+    rows = [
+        ["by side to move", *there],
+        ["positions", *(f"{sides[s]['positions']:,}" for s in there)],
+    ]
     for name in CLASSES:
         rows.append([f"games ended in {name}", *(share(sides[s]["classes"][name]) for s in there)])
     rows.append(["entropy of the targets", *(number(sides[s]["target_entropy"]) for s in there)])

@@ -34,8 +34,16 @@ from azfit.self_play import games_told, read_config, watch, watched_positions
 from azfit.self_play_config import SelfPlayConfig, settled
 from azfit.self_play_games import play_games
 from azfit.stored_games import StoredGames, read_games
-from azfit.truth import MOST_SOLVED, RESULT_NAMES, Oracle, blunders, judged_sample, oracle_for
-from azfit.truth import results_of_moves, value_errors
+from azfit.truth import (
+    MOST_SOLVED,
+    RESULT_NAMES,
+    Oracle,
+    blunders,
+    judged_sample,
+    oracle_for,
+    results_of_moves,
+    value_errors,
+)
 from solver.errors import InputError
 
 # Positions searched with an option and without, per side: a share is then known to 3 points.
