@@ -268,9 +268,9 @@ def truth_told(subject: Subject, oracle: Oracle) -> dict[str, Any]:
     game, told = subject.game, {}
     for name, moves in watched_positions(game).items():
         state = game.play_all(moves)
-        if not oracle.known(state[None])[0]:
-            continue
         worth = results_of_moves(oracle, game, state)
+        if not worth:
+            continue
         best = max(worth.values())
         keeping = [action for action, result in worth.items() if result == best]
         entry = {

@@ -20,10 +20,14 @@ from solver.table import open_table, solve_command
 
 Results = NDArray[np.int8]
 
-# Connect Four is solved position by position: with so many pieces on the board one takes
-# milliseconds, from the empty board it takes minutes.
+# Connect Four is solved position by position: with so many pieces on the board win, draw or loss
+# takes milliseconds, near the empty board it takes minutes.
 FEWEST_PIECES = 16
 MOST_SOLVED = 200
+
+# What the first player's opening leads to, by column (Allen and Allis, 1988): the centre wins, its
+# neighbours draw, all others lose. 'fadefour probe --game connect4 -' takes minutes to find it.
+CONNECT4_OPENINGS = (-1, -1, 0, 1, 0, -1, -1)
 
 RESULT_NAMES = {1: "win", 0: "draw", -1: "loss"}
 
@@ -35,6 +39,9 @@ class Oracle(Protocol):
 
     def known(self, states: States) -> NDArray[np.bool_]:
         """bool [N]: which states it judges within reasonable time."""
+
+    def moves_known(self, states: States) -> NDArray[np.bool_]:
+        """bool [N]: and what every move there leads to."""
 
     def results(self, states: States) -> Results:
         """int8 [N] for the side to move, of states in play that it knows."""
@@ -50,6 +57,8 @@ class TableOracle:
     def known(self, states: States) -> NDArray[np.bool_]:
         return np.ones(len(states), np.bool_)
 
+    moves_known = known
+
     def results(self, states: States) -> Results:
         codes, m = self._game.encode(states), self._game.rules.m
         found, _ = self._table.probe_many(codes[:, :m], codes[:, m : 2 * m], codes[:, -1])
@@ -57,19 +66,42 @@ class TableOracle:
 
 
 class Connect4Oracle:
-    """Connect Four, by searching to the end; positions with few pieces are left out."""
+    """Connect Four, by searching to the end: the first ply, which is known, and late positions."""
 
     def __init__(self, game: Game) -> None:
         self._game, self.name = game, "Connect Four solver"
-        self._score: Any = importlib.import_module("solver.connect4").score
+        self._solver: Any = importlib.import_module("solver.connect4").Connect4Solver()
+
+    def _pieces(self, states: States) -> NDArray[np.int64]:
+        return np.asarray((self._game.encode(states)[:, :-1] != 0).sum(axis=1), np.int64)
 
     def known(self, states: States) -> NDArray[np.bool_]:
-        pieces = (self._game.encode(states)[:, :-1] != 0).sum(axis=1)
-        return np.asarray(pieces >= FEWEST_PIECES)
+        pieces = self._pieces(states)
+        return np.asarray((pieces <= 1) | (pieces >= FEWEST_PIECES))
+
+    def moves_known(self, states: States) -> NDArray[np.bool_]:
+        pieces = self._pieces(states)
+        return np.asarray((pieces == 0) | (pieces >= FEWEST_PIECES))
 
     def results(self, states: States) -> Results:
-        codes = self._game.encode(states)
-        return np.sign([int(self._score(code)) for code in codes]).astype(np.int8)
+        return np.array([self._result(code) for code in self._game.encode(states)], np.int8)
+
+    def _result(self, code: NDArray[np.int8]) -> int:
+        """Of a code: +1 first player, -1 second, by row * 7 + column; the side to move."""
+        cells, side = code[:-1], int(code[-1])
+        played = np.flatnonzero(cells)
+        if len(played) == 0:
+            return max(CONNECT4_OPENINGS)
+        if len(played) == 1:
+            return -CONNECT4_OPENINGS[int(played[0])]
+        stones, mover = (_bitboard(cells, own) for own in ((1, -1), ((1, -1)[side],)))
+        return int(self._solver.search(mover, stones, -1, 1))
+
+
+def _bitboard(cells: NDArray[np.int8], owners: tuple[int, ...]) -> int:
+    """The pieces of these owners as the solver numbers cells: column * 7 + row."""
+    found = np.flatnonzero(np.isin(cells, owners))
+    return sum(1 << (int(cell) % 7 * 7 + int(cell) // 7) for cell in found)
 
 
 def oracle_for(game: Game, folder: Path) -> tuple[Oracle | None, str]:
@@ -102,8 +134,14 @@ def results_after(
 
 
 def results_of_moves(oracle: Oracle, game: Game, state: NDArray[np.uint8]) -> dict[int, int]:
-    """Every legal move of one position and its result for the mover."""
+    """Every legal move of one position and its result for the mover; none if it is not known."""
     moves = game.legal_moves(state)
+    if not oracle.known(state[None])[0]:
+        return {}
+    if oracle.results(state[None])[0] == -1:  # then every move loses
+        return dict.fromkeys(moves, -1)
+    if not oracle.moves_known(state[None])[0]:
+        return {}
     states = np.repeat(state[None], len(moves), axis=0)
     worth = results_after(oracle, game, states, np.array(moves, np.int32))
     return dict(zip(moves, worth.tolist(), strict=True))
@@ -112,8 +150,8 @@ def results_of_moves(oracle: Oracle, game: Game, state: NDArray[np.uint8]) -> di
 def judged_sample(
     oracle: Oracle, states: States, limit: int | None
 ) -> tuple[NDArray[np.int64], Results]:
-    """The rows that the oracle knows, up to the limit, and their results."""
-    rows = np.flatnonzero(oracle.known(states))[:limit]
+    """The rows of which the oracle knows every move, up to the limit, and their results."""
+    rows = np.flatnonzero(oracle.moves_known(states))[:limit]
     return rows, oracle.results(states[rows]) if len(rows) else np.empty(0, np.int8)
 
 

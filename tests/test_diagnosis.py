@@ -20,12 +20,12 @@ from azfit.checkpoint import save_checkpoint
 from azfit.contradiction import canonical, gap_of, gaps_by_side, grouped
 from azfit.diagnosis import Subject, diagnose, diagnosis_of, own_games
 from azfit.diagnosis_report import text
-from azfit.games import DropOldest, game_by_name
+from azfit.games import DropOldest, Result, game_by_name
 from azfit.network import Network, NetworkConfig
 from azfit.oscillation import amplitude_of, equal_moves, period_of, swings
 from azfit.self_play_config import settled
 from azfit.stored_games import StoredGames
-from azfit.truth import TableOracle, blunders, results_of_moves
+from azfit.truth import Connect4Oracle, TableOracle, blunders, results_of_moves
 
 CONNECT4 = game_by_name("connect4")
 
@@ -309,14 +309,34 @@ def test_a_checkpoint_is_diagnosed_with_the_truth_beside_it(fadefour, checkpoint
     assert done.code == 0 and "no table in 'nowhere'" in done.out
 
 
-def test_connect4_positions_near_the_end_are_judged_where_the_solver_is_there():
-    pytest.importorskip("solver.connect4")
-    from azfit.truth import Connect4Oracle
+def plain_result(state):
+    """Of a Connect Four position by trying everything: +1, 0, -1 for the side to move."""
+    if CONNECT4.result(state) != Result.GOING_ON:
+        return -1 if CONNECT4.result(state) == Result.MOVER_WON else 0
+    return max(-plain_result(CONNECT4.play(state, a)) for a in CONNECT4.legal_moves(state))
 
-    state = CONNECT4.play_all([0, 1, 0, 1, 0, 1, 2, 3, 2, 3, 2, 3, 4, 5, 4, 5, 4])
+
+def test_late_connect4_positions_are_judged_as_by_trying_everything():
+    pytest.importorskip("solver.connect4")
+    oracle, random, judged = Connect4Oracle(CONNECT4), np.random.default_rng(5), set()
+    while len(judged) < 3:
+        state = CONNECT4.start()
+        for _ in range(34):
+            if CONNECT4.result(state) == Result.GOING_ON:
+                state = CONNECT4.play(state, int(random.choice(CONNECT4.legal_moves(state))))
+        if CONNECT4.result(state) == Result.GOING_ON:
+            assert oracle.known(state[None])[0]
+            judged.add(plain_result(state))
+            assert oracle.results(state[None])[0] == plain_result(state)
+
+
+def test_the_connect4_opening_is_known():
+    pytest.importorskip("solver.connect4")
     oracle = Connect4Oracle(CONNECT4)
-    assert oracle.known(state[None])[0] and not oracle.known(CONNECT4.start()[None])[0]
-    assert oracle.results(state[None])[0] in (-1, 0, 1)
+    opening = results_of_moves(oracle, CONNECT4, CONNECT4.start())
+    assert [action for action, result in opening.items() if result == 1] == [3]
+    assert set(results_of_moves(oracle, CONNECT4, CONNECT4.play_all([3])).values()) == {-1}
+    assert results_of_moves(oracle, CONNECT4, CONNECT4.play_all([0])) == {}  # minutes of search
 
 
 # ---- bad input -----------------------------------------------------------------------
