@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from azfit.assessment import CLASSES, SIDES, entropies
-from azfit.contradiction import Groups, canonical, gaps_by_side, grouped, keys_of
+from azfit.contradiction import Groups, canonical, gaps_by_side, grouped, keys_of, most_compared
 from azfit.diagnosis import read_self_play_config
 from azfit.diagnosis_report import evenly, number, share
 from azfit.episode import DRAWN, Episode
@@ -38,8 +38,9 @@ def inspect_buffer(folder: Path) -> Told:
     if not stored.episodes:
         raise InputError(f"'{folder}' has no games yet: let it run, or give another run")
     buffer = stored.newest(config.buffer)
-    keys, policies = canonical(game, buffer.states, buffer.targets)
-    groups = grouped(keys, policies, buffer.sides)
+    compared = stored.newest(min(config.buffer, most_compared(game)))
+    keys, policies = canonical(game, compared.states, compared.targets)
+    groups = grouped(keys, policies, compared.sides)
     return {
         "run": str(folder),
         "game": config.game,
@@ -52,14 +53,15 @@ def inspect_buffer(folder: Path) -> Told:
         "by_iteration": by_iteration(buffer),
         "outcomes": outcomes(buffer.episodes),
         "lengths": lengths(buffer.episodes),
+        "compared": len(compared),
         "distinct": {
-            "as_played": distinct(keys_as_played(game, buffer), buffer.sides),
-            "up_to_symmetry": len(groups.first) / len(buffer),
+            "as_played": distinct(keys_of(game, compared.states), compared.sides),
+            "up_to_symmetry": len(groups.first) / len(compared),
         },
         "sides": sides_told(buffer),
-        "jensen": gaps_by_side(groups, buffer.sides),
+        "jensen": gaps_by_side(groups, compared.sides),
         "entropy_by_ply": entropy_by_ply(buffer),
-        "frequent": frequent(game, buffer, groups),
+        "frequent": frequent(game, compared, groups),
     }
 
 
@@ -86,10 +88,6 @@ def lengths(episodes: list[Episode]) -> Told:
     plies = np.array([one.plies for one in episodes])
     spread = {str(p): float(np.percentile(plies, p)) for p in LENGTHS}
     return {"mean": float(plies.mean()), "percentiles": spread}
-
-
-def keys_as_played(game: Game, buffer: StoredGames) -> NDArray[np.uint64]:
-    return keys_of(game, buffer.states)
 
 
 def distinct(keys: NDArray[np.uint64], sides: NDArray[np.int8]) -> float:
@@ -198,7 +196,12 @@ def _head(told: Told) -> str:
             f"plies of a game: mean {spread['mean']:.1f}; percentiles "
             f"{' '.join(spread['percentiles'])}: {quantiles}",
             f"distinct positions: {told['distinct']['as_played']:.1%} as played, "
-            f"{told['distinct']['up_to_symmetry']:.1%} up to symmetry",
+            f"{told['distinct']['up_to_symmetry']:.1%} up to symmetry"
+            + (
+                ""
+                if told["compared"] == told["positions"]
+                else f", of the newest {told['compared']:,}"
+            ),
         ]
     )
 

@@ -26,8 +26,17 @@ from solver.export import split_hash
 
 POSITIONS_AT_A_TIME = 1 << 13
 
+# Probabilities held at once, 160 MB: enough for a full buffer of the small games, and for the
+# newest 88,000 positions of Gomoku on 15 lines.
+MOST_PROBABILITIES = 20_000_000
+
 Floats = NDArray[np.float64]
 Keys = NDArray[np.uint64]
+
+
+def most_compared(game: Game) -> int:
+    """Positions of this game that are compared with each other at once."""
+    return MOST_PROBABILITIES // game.actions
 
 
 def keys_of(game: Game, states: States, transform: int = 0) -> Keys:

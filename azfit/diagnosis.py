@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from azfit import run_history as history
 from azfit.assessment import SIDES, assess, judge
 from azfit.checkpoint import SUFFIX, load_checkpoint
-from azfit.contradiction import canonical, gaps_by_side, grouped
+from azfit.contradiction import canonical, gaps_by_side, grouped, most_compared
 from azfit.evaluation_cache import EvaluationCache
 from azfit.findings import findings
 from azfit.games import Game, States, game_by_name
@@ -180,7 +180,7 @@ def told_of_games(subject: Subject) -> dict[str, Any]:
         told["sides"] = history.by_side([fresh])
     told["outcomes"], told["starved"] = history.outcomes(entries), history.starved(entries)
     if games is not None and games.episodes:
-        buffer = games.newest(subject.config.buffer)
+        buffer = games.newest(min(subject.config.buffer, most_compared(subject.game)))
         keys, policies = canonical(subject.game, buffer.states, buffer.targets)
         told["jensen"] = gaps_by_side(grouped(keys, policies, buffer.sides), buffer.sides)
     return told

@@ -144,10 +144,9 @@ def balance(told: Told) -> Iterator[Finding]:
     for side, name in zip(SIDES, ("first_wins", "second_wins"), strict=True):
         if one[name] <= ONE_SIDED:
             continue
-        proven = told["truth"].get("start", {}).get("result")
         words = f"the {side} player wins {one[name]:.0%} of the games"
-        if proven == ("win" if side == "first" else "loss"):
-            sentence = f"{words}; the start is a proven {proven}, so that is as it should be"
+        if proven_result(told, side) == "win":
+            sentence = f"{words}; the start is a proven win for it, so that is as it should be"
             yield Finding("note", "balance", side, one[name], sentence)
         else:
             sentence = (
@@ -163,13 +162,27 @@ def one_outcome(told: Told) -> Iterator[Finding]:
         if one["positions"] < FEWEST_POSITIONS or told["options"]["balance_sampling"]:
             continue
         name, share = max(one["classes"].items(), key=lambda item: item[1])
-        if share > ONE_SIDED:
-            ends = {"win": "wins", "draw": "draws", "loss": "losses"}[name]
-            sentence = (
-                f"{share:.0%} of the {side} player's positions are {ends}, whatever it plays: "
-                "the outcome alone can hardly tell its moves apart; try --balance-sampling"
-            )
-            yield Finding("wrong", "classes", side, share, sentence, ("--balance-sampling",))
+        if share <= ONE_SIDED:
+            continue
+        ends = {"win": "wins", "draw": "draws", "loss": "losses"}[name]
+        words = f"{share:.0%} of the {side} player's positions are {ends}"
+        if name != "loss" and name == proven_result(told, side):
+            sentence = f"{words}; the start is a proven {name} for it, so that is as it should be"
+            yield Finding("note", "classes", side, share, sentence)
+            continue
+        sentence = (
+            f"{words}, whatever it plays: the outcome alone can hardly tell its moves apart; "
+            "try --balance-sampling"
+        )
+        yield Finding("wrong", "classes", side, share, sentence, ("--balance-sampling",))
+
+
+def proven_result(told: Told, side: str) -> str | None:
+    """What the start is worth to this side, if an exact judge knows."""
+    result = told["truth"].get("start", {}).get("result")
+    if side == "first" or result in (None, "draw"):
+        return None if result is None else str(result)
+    return "loss" if result == "win" else "win"
 
 
 def value(told: Told) -> Iterator[Finding]:

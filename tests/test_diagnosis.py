@@ -20,6 +20,7 @@ from azfit.checkpoint import save_checkpoint
 from azfit.contradiction import canonical, gap_of, gaps_by_side, grouped
 from azfit.diagnosis import Subject, diagnose, diagnosis_of, own_games
 from azfit.diagnosis_report import text
+from azfit.findings import findings
 from azfit.games import DropOldest, Result, game_by_name
 from azfit.network import Network, NetworkConfig
 from azfit.oscillation import amplitude_of, equal_moves, period_of, swings
@@ -261,6 +262,22 @@ def test_a_gate_that_accepts_nothing_is_told(tmp_path):
     write_lines(tmp_path, [{**healthy_line(i), "accepted": i < 5} for i in range(30)])
     told = diagnose(tmp_path)
     assert "last 25 iterations" in sentence(told, "acceptance")["sentence"]
+
+
+def drawn(told, result):
+    """The same diagnosis had all games been drawn, and the start this by an exact judge."""
+    for side in told["sides"].values():
+        side["classes"] = {"win": 0.01, "draw": 0.98, "loss": 0.01}
+    told["truth"]["start"] = {"result": result, "all_alike": True}
+    return {(one.level, one.about, one.side) for one in findings(told)}
+
+
+def test_an_outcome_that_is_right_is_not_called_wrong(tmp_path):
+    write_config(tmp_path, game="connect4")
+    write_lines(tmp_path, [healthy_line(i) for i in range(20)])
+    told = diagnose(tmp_path)
+    assert {("note", "classes", side) for side in ("first", "second")} <= drawn(told, "draw")
+    assert {("wrong", "classes", side) for side in ("first", "second")} <= drawn(told, "win")
 
 
 # ---- the truth -----------------------------------------------------------------------
