@@ -14,6 +14,9 @@ Axis = Any
 
 MOVES_SHOWN = 9
 
+# Below the axis, where it hides nothing.
+LEGEND = {"fontsize": "small", "loc": "upper center", "bbox_to_anchor": (0.5, -0.14), "ncol": 3}
+
 
 def draw_diagnosis(told: Told, png: Path) -> None:
     """Policies of the start and the reply; entropies; starved nodes; value and outcome."""
@@ -89,4 +92,4 @@ def _grouped_bars(axis: Axis, labels: list[str], bars: dict[str, Any]) -> None:
     axis.axhline(0, color="black", linewidth=0.8)
     axis.set_xticks(range(len(labels)), labels, fontsize="small")
     axis.grid(alpha=0.3, axis="y")
-    axis.legend(fontsize="small")
+    axis.legend(**LEGEND)
