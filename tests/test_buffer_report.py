@@ -98,12 +98,16 @@ def test_a_file_cut_short_is_read_up_to_there(fadefour, run):
     assert told["games_on_disk"] == 9 and len(told["cut"]) == 1
 
 
-@pytest.mark.parametrize("damage", ["flipped bit", "foreign text", "lost length", "another game"])
+@pytest.mark.parametrize(
+    "damage", ["flipped bit", "last bit", "foreign text", "lost length", "another game"]
+)
 def test_damaged_files_are_refused_in_one_line(fadefour, run, damage):
     path = run / "games" / "000000.games"
     data = bytearray(path.read_bytes())
     if damage == "flipped bit":
         data[len(data) // 2] ^= 16
+    elif damage == "last bit":
+        data[-1] ^= 1
     elif damage == "foreign text":
         data = bytearray(b"hello, this is no game")
     elif damage == "lost length":
