@@ -86,6 +86,27 @@ def draw_curves(metrics_path: Path, png: Path) -> bool:
     return True
 
 
+def draw_run(folder: Path, png: Path | None = None) -> Path:
+    """The curves of a run of either kind as a PNG (``folder/curves.png``); returns its path."""
+    from azfit.iteration_log import read_iterations
+
+    png = png or folder / "curves.png"
+    metrics = folder / "metrics.jsonl"
+    if not metrics.exists():
+        raise InputError(f"'{folder}' is no run: it has no metrics.jsonl")
+    lines = read_iterations(folder)
+    if lines:
+        from azfit.self_play import read_config
+        from azfit.self_play_curves import draw_self_play
+
+        draw_self_play(lines, read_config(folder), png)
+    else:
+        pyplot()  # one clear line if it is not installed
+        if not draw_curves(metrics, png):
+            raise InputError(f"'{metrics}' has nothing to draw yet")
+    return png
+
+
 def _missed(lines: Lines) -> Lines:
     """Shares of what is wrong from shares of what is right, those above 0 only (log scale)."""
     return {

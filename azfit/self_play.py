@@ -17,6 +17,7 @@ was under way; of the games, those that had ended are kept.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 import time
@@ -40,6 +41,7 @@ from azfit.checkpoint import (
     save_checkpoint,
     write_tensors,
 )
+from azfit.curves import draw_run
 from azfit.elo import rating
 from azfit.episode import DRAWN, Episode, EpisodeFile, read_episodes
 from azfit.games import Game, game_by_name
@@ -425,6 +427,8 @@ def self_play(
                 run.tidy()
     finally:
         log.close()
+        with contextlib.suppress(InputError):  # without matplotlib there are no curves
+            draw_run(folder)
     return run
 
 

@@ -140,4 +140,85 @@ def self_play_command(
     show(as_json, {**told, "best": str(best)}, words)
 
 
-COMMANDS = [self_play_command]
+# ---- looking at runs -----------------------------------------------------------------
+
+
+run_argument = click.argument("run", type=click.Path(path_type=Path))
+
+
+@click.command("diagnose")
+@click.argument("path", metavar="RUN|CHECKPOINT", type=click.Path(path_type=Path))
+@click.option("--sims", type=int, help="Simulations of its searches.  [default: the run's, or 100]")
+@click.option(
+    "--data",
+    default="data",
+    show_default=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder of the solved table, for the truth.",
+)
+@click.option(
+    "--png", type=click.Path(dir_okay=False, path_type=Path), help="Draw the main figures."
+)
+@json_option
+def diagnose_command(
+    path: Path, sims: int | None, data: Path, png: Path | None, as_json: bool
+) -> None:
+    """Say what looks wrong with a run or a network, by side, and which option addresses it.
+
+    \b
+    Examples:
+      fadefour diagnose runs/four
+      fadefour diagnose runs/small --data data --json
+      fadefour diagnose data/network_4x4_m4.safetensors --sims 100
+    """
+    need_torch()
+    from azfit.diagnosis import diagnose
+    from azfit.diagnosis_png import draw_diagnosis
+    from azfit.diagnosis_report import text
+
+    told = diagnose(path, sims=sims, data=data)
+    if png is not None:
+        draw_diagnosis(told, png)
+    show(as_json, told, text(told))
+
+
+@click.command("inspect-buffer")
+@run_argument
+@json_option
+def inspect_buffer_command(run: Path, as_json: bool) -> None:
+    """Show what the replay buffer of a run holds.
+
+    \b
+    Example:
+      fadefour inspect-buffer runs/four
+    """
+    need_torch()
+    from azfit.buffer_report import inspect_buffer, text
+
+    told = inspect_buffer(run)
+    show(as_json, told, text(told))
+
+
+@click.command("plot")
+@run_argument
+@click.option(
+    "--png",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File to write.  [default: RUN/curves.png]",
+)
+@json_option
+def plot_command(run: Path, png: Path | None, as_json: bool) -> None:
+    """Draw the curves of a run, of self-play or train-from-oracle.
+
+    \b
+    Example:
+      fadefour plot runs/four
+    """
+    need_torch()
+    from azfit.curves import draw_run
+
+    written = draw_run(run, png)
+    show(as_json, {"png": str(written)}, f"wrote {written}")
+
+
+COMMANDS = [self_play_command, diagnose_command, inspect_buffer_command, plot_command]

@@ -1,0 +1,154 @@
+"""inspect-buffer and plot: figures of games that were written by hand, and of broken files."""
+
+import json
+import math
+
+import pytest
+from synthetic_runs import (
+    episode,
+    healthy_line,
+    write_config,
+    write_games,
+    write_lines,
+)
+
+from azfit.buffer_report import inspect_buffer, text
+from azfit.curves import draw_run
+from azfit.games import game_by_name
+from azfit.stored_games import read_games
+
+CONNECT4 = game_by_name("connect4")
+PNG = b"\x89PNG"
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Ten games of four plies in two iterations: the first player wins eight, loses and draws one.
+    They begin with 2 or, mirrored, 6; the replies are 1 (7) five times and 5 (3) five times."""
+    write_config(tmp_path, game="connect4", buffer=36)
+    for iteration in range(2):
+        games = []
+        for number in range(5):
+            winner = (0, 0, 0, 0, 1 - 2 * iteration)[number]
+            reply = 0 if number < 3 - iteration else 4
+            moves = [1, reply, 3, 3]
+            if number % 2:
+                moves = [6 - move for move in moves]
+            one = episode(CONNECT4, moves, [{moves[0]: 5, 3: 5}, {moves[1]: 7}], winner, number)
+            games.append(type(one)(**{**vars(one), "iteration": iteration}))
+        write_games(tmp_path, games, iteration)
+    return tmp_path
+
+
+def test_the_buffer_is_told_by_side(run):
+    """Of 40 positions it holds 36: the first game has lost its four."""
+    told = inspect_buffer(run)
+    assert (told["games_on_disk"], told["positions_on_disk"]) == (10, 40)
+    assert (told["games"], told["positions"]) == (9, 36)
+    assert told["by_iteration"] == [
+        {"iteration": 1, "positions": 16},
+        {"iteration": 2, "positions": 20},
+    ]
+    assert told["outcomes"] == {"first_wins": 7, "second_wins": 1, "draws": 1}
+    assert told["lengths"]["mean"] == 4
+    second = told["sides"]["second"]["classes"]
+    assert second["loss"] == pytest.approx(7 / 9)
+    assert second["win"] == pytest.approx(1 / 9)
+    assert told["sides"]["second"]["outcome"] == pytest.approx(-6 / 9)
+    assert "one side above 70%" in text(told)
+
+
+def test_entropy_gap_and_distinct_positions(run):
+    told = inspect_buffer(run)
+    assert told["entropy_by_ply"][0]["entropy"] == pytest.approx(math.log(2))
+    assert told["entropy_by_ply"][1]["entropy"] == 0
+    # The reply: 4 of 9 one way, 5 of 9 the other; ply 3 comes after it and is no contradiction.
+    p = 4 / 9
+    of_the_reply = -(p * math.log(p) + (1 - p) * math.log(1 - p))
+    assert told["jensen"]["second"]["gap"] == pytest.approx(of_the_reply / 2)
+    assert told["jensen"]["first"]["gap"] == pytest.approx(0, abs=1e-6)
+    # Up to symmetry: start, one reply, two positions each at plies 2 and 3.
+    assert told["distinct"]["up_to_symmetry"] == pytest.approx(6 / 36)
+    assert told["distinct"]["as_played"] == pytest.approx((1 + 2 + 4 + 4) / 36)
+
+
+def test_frequent_positions_show_their_mean_target_on_their_own_board(run):
+    start, reply = inspect_buffer(run)["frequent"][:2]
+    assert (start["position"], start["times"]) == ("start", 9)
+    assert start["target"] == pytest.approx({"4": 0.5, "2": 0.25, "6": 0.25}, abs=1e-3)
+    assert reply["times"] == 9 and reply["position"] in ("2", "6")
+    here = {"2": ("1", "5"), "6": ("7", "3")}[reply["position"]]
+    assert reply["target"][here[0]] == pytest.approx(4 / 9, abs=1e-3)
+    assert reply["target"][here[1]] == pytest.approx(5 / 9, abs=1e-3)
+
+
+def test_a_part_of_a_game_can_be_dropped(run):
+    games = read_games(run, CONNECT4).newest(6)
+    assert (len(games), len(games.episodes), games.skipped) == (6, 2, 2)
+    assert games.plies.tolist() == [2, 3, 0, 1, 2, 3]
+
+
+def test_a_file_cut_short_is_read_up_to_there(fadefour, run):
+    path = run / "games" / "000001.games"
+    path.write_bytes(path.read_bytes()[:-7])
+    done = fadefour("inspect-buffer", run)
+    assert done.code == 0, done.err
+    assert "ends within a game" in done.out and "9 games with 36 positions" in done.out
+    told = json.loads(fadefour("inspect-buffer", run, "--json").out)
+    assert told["games_on_disk"] == 9 and len(told["cut"]) == 1
+
+
+@pytest.mark.parametrize(
+    "damage", ["flipped bit", "last bit", "foreign text", "lost length", "another game"]
+)
+def test_damaged_files_are_refused_in_one_line(fadefour, run, damage):
+    path = run / "games" / "000000.games"
+    data = bytearray(path.read_bytes())
+    if damage == "flipped bit":
+        data[len(data) // 2] ^= 16
+    elif damage == "last bit":
+        data[-1] ^= 1
+    elif damage == "foreign text":
+        data = bytearray(b"hello, this is no game")
+    elif damage == "lost length":
+        data[4:8] = b"\xff\xff\xff\x00"
+    else:
+        drop = game_by_name("drop-3-3-3")
+        data = bytearray(episode(drop, [0, 4], [], -1).to_bytes())
+    path.write_bytes(data)
+    done = fadefour("inspect-buffer", run)
+    assert done.code == 2 and done.out == "" and len(done.err.splitlines()) == 1
+    assert "000000.games" in done.err
+
+
+def test_a_run_without_games_is_refused(fadefour, tmp_path):
+    write_config(tmp_path, game="connect4")
+    done = fadefour("inspect-buffer", tmp_path)
+    assert done.code == 2 and "no games yet" in done.err
+
+
+# ---- plot ----------------------------------------------------------------------------
+
+
+def test_curves_of_a_run_are_drawn(fadefour, tmp_path):
+    pytest.importorskip("matplotlib")
+    write_config(tmp_path, game="connect4")
+    write_lines(tmp_path, [healthy_line(i) for i in range(5)])
+    done = fadefour("plot", tmp_path)
+    assert done.code == 0, done.err
+    assert (tmp_path / "curves.png").read_bytes()[:4] == PNG
+    elsewhere = tmp_path / "pictures" / "one.png"
+    assert fadefour("plot", tmp_path, "--png", elsewhere).code == 0
+    assert elsewhere.read_bytes()[:4] == PNG
+
+
+def test_curves_of_a_run_from_the_oracle_are_drawn(tmp_path):
+    pytest.importorskip("matplotlib")
+    line = {"kind": "training", "step": 1, "seconds": 60.0, "loss": 0.5, "kl": 0.1, "wdl": 0.2}
+    (tmp_path / "metrics.jsonl").write_text(json.dumps(line) + "\n")
+    assert draw_run(tmp_path).read_bytes()[:4] == PNG
+
+
+def test_there_is_nothing_to_draw_of_no_run(fadefour, tmp_path):
+    done = fadefour("plot", tmp_path)
+    assert done.code == 2 and "no run" in done.err and len(done.err.splitlines()) == 1
