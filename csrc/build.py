@@ -41,8 +41,19 @@ MODULES = {
             "retrograde",
             "records",
             "audit",
+            "connect4_solver",
         ],
-        sources=["rules", "symmetry", "index", "nodes", "moves", "retrograde", "records", "audit"],
+        sources=[
+            "rules",
+            "symmetry",
+            "index",
+            "nodes",
+            "moves",
+            "retrograde",
+            "records",
+            "audit",
+            "connect4_solver",
+        ],
     ),
     "azfit": Kernels(
         headers=[
