@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from plain_connect4 import POSITIONS, scored_games
+from plain_connect4 import POSITIONS, scored_games, state_of
 
 from solver.connect4 import Connect4Position, Connect4Solver
 from solver.connect4_sets import SETTING, read_set, set_files, verify_sets
@@ -43,11 +43,18 @@ def test_probe_tells_result_plies_every_move_and_the_line(fadefour: Command) -> 
 
 
 def test_probe_draws_the_board_and_names_the_sides(fadefour: Command) -> None:
-    ended = fadefour("probe", "--game", "connect4", "121212")
+    ended = fadefour("probe", "--game", "connect4", TEXT)
     assert ended.code == 0
-    assert ended.out.splitlines()[0] == "121212: X to move, win in 1 ply (score +18)"
-    assert "  | X O · · · · ·" in ended.out and "    1 2 3 4 5 6 7" in ended.out
-    assert ended.out.rstrip().endswith("Best line: X 1")
+    side, plies = "XO"[len(GAME) % 2], 2 * (22 - SCORE - len(GAME) // 2) - 1
+    assert ended.out.splitlines()[0] == (
+        f"{TEXT}: {side} to move, win in {plies} plies (score {SCORE:+d})"
+    )
+    board = ended.out.splitlines()[2:8]
+    stones = {1: "X", -1: "O", 0: "·"}
+    state = state_of(GAME)
+    for row, drawn in enumerate(reversed(board)):
+        assert drawn == "  | " + " ".join(stones[p] for p in state[row * 7 : row * 7 + 7])
+    assert "    1 2 3 4 5 6 7" in ended.out and f"Best line: {side} " in ended.out
     over = fadefour("probe", "--game", "connect4", "1212121")
     assert over.code == 0 and "lost: the game is over" in over.out and "Best line" not in over.out
 
