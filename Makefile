@@ -55,12 +55,13 @@ sanitize: $(VENV)/tests.installed
 	cd build/sanitized && FADEFOUR_CFLAGS="$(SANITIZED)" ../../$(BIN)/python csrc/build.py >build.log
 	cd build/sanitized && LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
 	    ASAN_OPTIONS=detect_leaks=0 ../../$(BIN)/python -m pytest -q -p no:cacheprovider $(SANITIZED_TESTS)
-SANITIZED_TESTS := $(addprefix tests/test_,index.py audit.py table.py records.py search.py search_root.py sampler.py)
+SANITIZED_TESTS := $(addprefix tests/test_,index.py audit.py table.py records.py search.py search_root.py sampler.py connect4_solver.py)
 
 bench: $(VENV)/tests.installed
 	$(BIN)/python bench/solver_speed.py --m5
 	$(BIN)/python bench/search_speed.py
 	$(BIN)/python bench/network_search.py
+	$(BIN)/python bench/connect4_solver.py --limit 100
 	$(BIN)/fadefour solve --table-only --data build/bench
 	$(BIN)/python bench/sampler_speed.py --data build/bench
 

@@ -145,6 +145,11 @@ def save_checkpoint(
     return path
 
 
+def game_of_checkpoint(path: str | Path) -> str:
+    """The game that a checkpoint says it plays."""
+    return str(_about(Path(path), _read_bytes(Path(path))).get("game"))
+
+
 def load_checkpoint(path: str | Path, game: str | None = None) -> tuple[Network, dict[str, Any]]:
     """The network, in evaluation mode, and the JSON of its header.
 

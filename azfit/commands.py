@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from solver.commands import json_option, progress_for, show, variant_options
+from solver.commands import (
+    json_option,
+    progress_for,
+    refuse_options_of_drop,
+    show,
+    variant_options,
+)
 from solver.errors import InputError
 from solver.rules import Rules
 from solver.table import DenseTable, open_table, table_path
@@ -152,6 +158,17 @@ def train_command(
 @click.argument("checkpoints", nargs=-1, required=True, type=click.Path(dir_okay=False))
 @click.option("--all", "grade_all", is_flag=True, help="Every position.  [the default]")
 @click.option("--sample", type=int, help="So many positions at random instead.")
+@click.option(
+    "--game",
+    type=click.Choice(["drop", "connect4"]),
+    help="drop-oldest or Connect Four.  [default: the checkpoint's]",
+)
+@click.option(
+    "--sets",
+    multiple=True,
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Connect Four: a file of positions to grade on; may be given several times.",
+)
 @click.option("--seed", default=0, show_default=True)
 @sims_option
 @click.option("--in-play", type=int, help="Also the positions it reaches in so many games.")
@@ -166,6 +183,8 @@ def grade_command(
     checkpoints: tuple[str, ...],
     grade_all: bool,
     sample: int | None,
+    game: str | None,
+    sets: tuple[Path, ...],
     seed: int,
     sims: int | None,
     in_play: int | None,
@@ -175,13 +194,22 @@ def grade_command(
 ) -> None:
     """Grade networks exactly, over every position or a sample.
 
-    Several checkpoints are also compared side by side.
+    Several checkpoints are also compared side by side. A network of Connect Four is graded on
+    sets of positions: those of --sets, else those of FADEFOUR_CONNECT4_SETS, else 500 of our own,
+    or as many as --sample says. What is right in them is solved once and kept in --data.
 
     \b
     Examples:
       fadefour grade runs/first/checkpoint.safetensors --sample 1000000
       fadefour grade shipped --all --png grade.png
+      fadefour grade --game connect4 runs/c4/checkpoint.safetensors --sims 100
     """
+    if (game or _game_of(checkpoints[0])) == "connect4":
+        refuse_options_of_drop("n", "m", "k", "grade_all", "in_play", "png", "blunders")
+        _grade_connect4(checkpoints, sets, sample, seed, sims, folder, threads, as_json)
+        return
+    if sets:
+        raise InputError(f"--sets '{sets[0]}' is for --game connect4: use --sample or --all")
     from azfit.grade import grade
     from azfit.grade_in_play import grade_in_play
     from azfit.grade_report import compare, in_play_text, text
@@ -210,6 +238,39 @@ def grade_command(
     if len(grades) > 1:
         words.append(compare(grades))
     show(as_json, {"grades": told}, "\n\n".join(words))
+
+
+def _game_of(checkpoint: str) -> str:
+    """ "connect4" if the checkpoint says so; whatever else is wrong with it is found later."""
+    _need_torch()
+    from azfit.checkpoint import game_of_checkpoint
+
+    return "drop" if checkpoint == "shipped" else game_of_checkpoint(checkpoint)
+
+
+def _grade_connect4(
+    checkpoints: tuple[str, ...],
+    files: tuple[Path, ...],
+    sample: int | None,
+    seed: int,
+    sims: int | None,
+    folder: Path,
+    threads: int,
+    as_json: bool,
+) -> None:
+    _need_torch()
+    from azfit.connect4_labels import labelled_sets
+    from azfit.connect4_players import load_player
+    from azfit.grade_connect4 import compare, grade_connect4, text
+
+    report = progress_for(as_json)
+    players = [load_player(checkpoint, sims, threads) for checkpoint in checkpoints]
+    labelled = labelled_sets(files, sample, seed, folder, report)
+    grades = [grade_connect4(player, labelled, report) for player in players]
+    words = [text(grade) for grade in grades]
+    if len(grades) > 1:
+        words.append(compare(grades))
+    show(as_json, {"grades": [grade.to_dict() for grade in grades]}, "\n\n".join(words))
 
 
 # ---- certify ------------------------------------------------------------------------------------

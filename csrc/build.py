@@ -57,6 +57,18 @@ MODULES = {
             "records",
             "read_records",
             "audit",
+            "connect4_solver",
+        ],
+        sources=[
+            "rules",
+            "symmetry",
+            "index",
+            "nodes",
+            "moves",
+            "retrograde",
+            "records",
+            "audit",
+            "connect4_solver",
         ],
     ),
     "azfit": Kernels(

@@ -61,6 +61,26 @@ def variant_options(command: Command) -> Command:
     return with_rules
 
 
+game_option = click.option(
+    "--game",
+    default="drop",
+    show_default=True,
+    type=click.Choice(["drop", "connect4"]),
+    help="drop-oldest or Connect Four.",
+)
+
+
+def refuse_options_of_drop(*names: str) -> None:
+    """One line if an option was given that means nothing for Connect Four."""
+    context = click.get_current_context()
+    for option in context.command.params:
+        given = context.get_parameter_source(option.name or "")
+        if option.name in names and given is click.core.ParameterSource.COMMANDLINE:
+            raise InputError(
+                f"{option.opts[0]} is for drop-oldest: --game connect4 has no use of it"
+            )
+
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for scripts.")
 
 
@@ -189,19 +209,33 @@ def merge_command(rules: Rules, folder: Path, threads: int, complete: bool, as_j
 
 
 @click.command("verify")
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path))
+@game_option
 @json_option
 @variant_options
-def verify_command(rules: Rules, folder: Path, threads: int, as_json: bool) -> None:
+def verify_command(
+    rules: Rules, folder: Path, threads: int, files: tuple[Path, ...], game: str, as_json: bool
+) -> None:
     """Check every stored result against what its successors imply.
 
     Files are checked against checksums, manifests, order and ranges, and against each other;
     X and Y by colour symmetry; then every position, result and depth, forwards. Exit code 1 and
     the first offending positions if anything is wrong.
 
+    With --game connect4, FILES are sets of positions, a line being MOVES SCORE, and the solver's
+    score of each is held against the file's.
+
     \b
-    Example:
+    Examples:
       fadefour verify --n 3 --m 3
+      fadefour verify --game connect4 Test_L3_R1.txt Test_L2_R1.txt
     """
+    if game == "connect4":
+        refuse_options_of_drop("n", "m", "k", "data", "threads")
+        _verify_connect4(files, as_json)
+        return
+    if files:
+        raise InputError(f"'{files[0]}': files are for --game connect4; of drop-oldest use --data")
     audit = verify_folder(folder, rules, threads=threads, progress=progress_for(as_json))
     lines = [f"{name}: {checked}: ok" for name, checked in audit.files.items()]
     nodes = audit.nodes
@@ -214,6 +248,22 @@ def verify_command(rules: Rules, folder: Path, threads: int, as_json: bool) -> N
     lines.append("verified" if audit.ok else "verification FAILED")
     show(as_json, audit.to_dict(), "\n".join(lines))
     if not audit.ok:
+        sys.exit(1)
+
+
+def _verify_connect4(files: tuple[Path, ...], as_json: bool) -> None:
+    from solver.connect4 import Connect4Solver
+    from solver.connect4_sets import verify_sets
+    from solver.connect4_text import verified
+
+    if not files:
+        raise InputError("verify --game connect4 needs FILES of lines MOVES SCORE")
+    with Connect4Solver() as solver:
+        checks = verify_sets(files, solver, progress_for(as_json))
+    correct = all(check.correct == check.total for check in checks)
+    told = {"sets": [check.to_dict() for check in checks], "ok": correct}
+    show(as_json, told, verified(checks))
+    if not correct:
         sys.exit(1)
 
 
@@ -253,6 +303,7 @@ def verify_defense_command(
 
 @click.command("probe", context_settings={"ignore_unknown_options": True})  # for "-/- x"
 @click.argument("position")
+@game_option
 @table_option
 @json_option
 @variant_options
@@ -261,25 +312,42 @@ def probe_command(
     folder: Path,
     threads: int,
     position: str,
+    game: str,
     table_file: Path | None,
     as_json: bool,
 ) -> None:
     """Result, plies and every move of POSITION, best first.
 
     A position is X's queue, Y's queue, oldest piece first, and the side to move; - for no pieces.
-    A move's plies count from the position, the move included.
+    A move's plies count from the position, the move included. Of Connect Four a position is the
+    columns played, 1 to 7, - for none; it is solved on the spot and needs no table.
 
     \b
     Examples:
       fadefour probe "a1b2c3d4/a2a3b4 y"
       fadefour probe "-/- x" --n 3 --m 3
+      fadefour probe --game connect4 44433
     """
     del threads  # one position
+    if game == "connect4":
+        refuse_options_of_drop("n", "m", "k", "data", "threads", "table_file")
+        _probe_connect4(position, as_json)
+        return
     asked = Position.parse(position, rules)
     if asked.is_impossible:
         raise InputError(impossible_message(asked))
     with open_table(table_file or folder, rules) as table:
         told, words = _probe(table, asked)
+    show(as_json, told, words)
+
+
+def _probe_connect4(text_of_position: str, as_json: bool) -> None:
+    from solver.connect4 import Connect4Position, Connect4Solver
+    from solver.connect4_text import probed
+
+    position = Connect4Position.parse(text_of_position)
+    with Connect4Solver() as solver:
+        told, words = probed(solver, position)
     show(as_json, told, words)
 
 

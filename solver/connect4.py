@@ -1,0 +1,284 @@
+"""Connect Four, 7 columns of 6, solved exactly, one position at a time.
+
+A position is written as the columns played, 1 to 7, from the empty board: ``44433``; ``-`` or
+nothing is the empty board. A score speaks for the side to move: 0 is a draw; positive, the mover
+wins, and it is 22 minus the stones the winner will have played when the game ends; negative, the
+same for a loss. ``csrc/connect4_solver.h`` has the method and why it is right.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from solver.errors import InputError
+from solver.kernels import ffi, lib, pointer
+from solver.retrograde import zeroed
+
+COLUMNS, ROWS = 7, 6
+CELLS = COLUMNS * ROWS
+COLUMN_BITS = ROWS + 1
+
+HIGHEST = 22
+"""No score reaches it: a win takes four stones, so 18 is the highest."""
+
+MEGABYTES = 64
+"""Of the table, unless said otherwise. More helps little, see bench/log.md."""
+
+# Nodes between two chances for Ctrl-C, about a tenth of a second.
+SLICE = 1 << 20
+
+
+def _bit(column: int, row: int) -> int:
+    return 1 << ((column - 1) * COLUMN_BITS + row)
+
+
+def _has_four(stones: int) -> bool:
+    for step in (1, COLUMN_BITS - 1, COLUMN_BITS, COLUMN_BITS + 1):
+        pairs = stones & stones >> step
+        if pairs & pairs >> 2 * step:
+            return True
+    return False
+
+
+@dataclass(frozen=True)
+class Connect4Position:
+    """A position by the columns (1 to 7) played from the empty board.
+
+    Columns that no game could play are refused: a full one, or one more after the end.
+    """
+
+    columns: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", tuple(int(column) for column in self.columns))
+        stones, mover = 0, 0
+        for number, column in enumerate(self.columns, 1):
+            if not 1 <= column <= COLUMNS:
+                raise InputError(f"column {column} in '{self}': columns are 1 to {COLUMNS}")
+            if _has_four(stones ^ mover):
+                raise InputError(
+                    f"'{self}' goes on after the end: move {number - 1} completes a four, "
+                    f"give at most {number - 1} moves"
+                )
+            height = self.columns[: number - 1].count(column)
+            if height == ROWS:
+                raise InputError(
+                    f"column {column} is full before move {number} of '{self}': it holds {ROWS}"
+                )
+            mover, stones = stones ^ mover, stones | _bit(column, height)
+        object.__setattr__(self, "_bits", (mover, stones))
+
+    @classmethod
+    def parse(cls, text: str) -> Connect4Position:
+        """Reads ``44433``; ``-`` or nothing is the empty board."""
+        played = text.strip()
+        played = "" if played == "-" else played
+        for letter in played:
+            if letter not in "1234567":
+                raise InputError(
+                    f"{letter!r} in position {text!r} is no column: give the columns played, "
+                    "1 to 7, for example '44433', or - for the empty board"
+                )
+        return cls(tuple(map(int, played)))
+
+    def __str__(self) -> str:
+        return "".join(map(str, self.columns)) or "-"
+
+    @property
+    def mover(self) -> int:
+        """The stones of the side to move; bit = (column - 1) * 7 + row."""
+        return int(self._bits[0])  # type: ignore[attr-defined]
+
+    @property
+    def stones(self) -> int:
+        """All stones, the same way."""
+        return int(self._bits[1])  # type: ignore[attr-defined]
+
+    @property
+    def plies(self) -> int:
+        """Moves played, that is stones on the board."""
+        return len(self.columns)
+
+    @property
+    def to_move(self) -> int:
+        """0 for the first player, 1 for the second."""
+        return self.plies % 2
+
+    @cached_property
+    def is_won(self) -> bool:
+        """The last move made four: the side to move has lost."""
+        return _has_four(self.stones ^ self.mover)
+
+    @property
+    def is_over(self) -> bool:
+        return self.is_won or self.plies == CELLS
+
+    def legal_moves(self) -> list[int]:
+        """The columns with room, in rising order; none once the game is over."""
+        if self.is_over:
+            return []
+        return [c for c in range(1, COLUMNS + 1) if not self.stones & _bit(c, ROWS - 1)]
+
+    def play(self, column: int) -> Connect4Position:
+        """The position after the side to move plays ``column``."""
+        if column not in self.legal_moves():
+            raise InputError(f"column {column} is not a legal move in '{self}'")
+        return Connect4Position((*self.columns, column))
+
+    def mirrored(self) -> Connect4Position:
+        """Left and right exchanged."""
+        return Connect4Position(tuple(COLUMNS + 1 - column for column in self.columns))
+
+
+class Connect4Value(NamedTuple):
+    """What a position is worth to the side to move."""
+
+    result: str  # "win", "draw" or "loss"
+    plies: int  # to the end under best play; of a draw, to the full board
+    score: int
+
+
+class Connect4Move(NamedTuple):
+    """A legal column and its worth; plies count from the position, the move included."""
+
+    column: int
+    result: str
+    plies: int
+    score: int
+
+
+def plies_to_end(score: int, plies: int) -> int:
+    """Moves from a position with ``plies`` stones to the end that its score promises."""
+    if score == 0:
+        return CELLS - plies
+    winners = plies // 2 if score > 0 else (plies + 1) // 2  # stones that the winner has
+    to_play = HIGHEST - abs(score) - winners
+    return 2 * to_play - 1 if score > 0 else 2 * to_play
+
+
+def value_of_score(score: int, plies: int) -> Connect4Value:
+    """The score of a position with ``plies`` stones, in words and plies."""
+    result = "win" if score > 0 else "loss" if score < 0 else "draw"
+    return Connect4Value(result, plies_to_end(score, plies), score)
+
+
+class Connect4Solver:
+    """Exact scores, with a table of bounds that all questions to this solver share.
+
+    Use as a context manager, or call ``close``; the table goes with it. Threads may share a solver,
+    and then wait for each other; give each its own to search at once. Ctrl-C stops a search within
+    a fraction of a second, and the solver can be used on.
+    """
+
+    def __init__(self, megabytes: int = MEGABYTES, *, slice_nodes: int = SLICE) -> None:
+        """megabytes: the size of the table, rounded down to a power of two."""
+        if not 1 <= megabytes <= 1 << 17:
+            raise InputError(f"megabytes={megabytes}: use 1 to {1 << 17}")
+        if slice_nodes < 1:
+            raise InputError(f"slice_nodes={slice_nodes}: use at least 1")
+        bits = ((megabytes << 20) // (8 * lib.FF_C4_WAYS)).bit_length() - 1
+        self._table = zeroed(np.uint64, lib.FF_C4_WAYS << bits)
+        self._solver = ffi.new("ff_connect4_solver *")
+        table = pointer(self._table, np.uint64, lib.FF_C4_WAYS << bits)
+        if lib.ff_connect4_init(self._solver, table, bits) != lib.FF_OK:
+            raise InputError(f"megabytes={megabytes}: the kernel refuses this size")
+        self._keeps_table_alive: object | None = table
+        self._slice, self._lock = slice_nodes, threading.Lock()
+        self.nodes = 0
+        """Positions opened by all searches so far."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Gives the table's memory back."""
+        with self._lock:
+            self._solver = self._keeps_table_alive = None
+            self._table = np.empty(0, np.uint64)
+
+    def forget(self) -> None:
+        """Empties the table: the next search is a cold one."""
+        with self._lock:
+            self._table[:] = 0
+
+    def search(self, mover: int, stones: int, low: int = -HIGHEST, high: int = HIGHEST) -> int:
+        """The score of a position given as bitboards (bit = (column - 1) * 7 + row).
+
+        Sought between ``low`` and ``high`` only: of a score beyond them the nearer one is
+        returned, which takes less. ``low=-1, high=1`` asks for win, draw or loss.
+        """
+        with self._lock:
+            if self._solver is None:
+                raise InputError("this Connect4Solver is closed: make another one")
+            in_range = 0 <= mover < 1 << 64 and 0 <= stones < 1 << 64
+            if not in_range or lib.ff_connect4_begin(self._solver, mover, stones, low, high):
+                raise InputError(
+                    f"mover={mover:#x}, stones={stones:#x} between {low} and {high}: "
+                    "no position of Connect Four, or bounds in the wrong order"
+                )
+            try:
+                while lib.ff_connect4_run(self._solver, self._slice) == lib.FF_C4_UNFINISHED:
+                    pass  # signals are heard here
+            finally:
+                self.nodes += self._solver.nodes
+            return int(self._solver.low)
+
+    def score(self, position: Connect4Position) -> int:
+        """The exact score for the side to move."""
+        return self.search(position.mover, position.stones)
+
+    def value(self, position: Connect4Position) -> Connect4Value:
+        """Result, plies to the end and score for the side to move."""
+        return value_of_score(self.score(position), position.plies)
+
+    def plies(self, position: Connect4Position) -> int:
+        """Plies to the end under best play: soonest win, latest loss; of a draw, the cells left."""
+        return self.value(position).plies
+
+    def move_scores(self, position: Connect4Position) -> dict[int, int]:
+        """The exact score of every legal column, for the side to move; none once it is over."""
+        scores = {}
+        for column in sorted(position.legal_moves(), key=_central_first):
+            after = position.play(column)
+            scores[column] = -self.search(after.mover, after.stones)
+        return dict(sorted(scores.items()))
+
+    def moves(self, position: Connect4Position) -> list[Connect4Move]:
+        """Every legal column with its worth, best first, central columns first among equals."""
+        scores = self.move_scores(position)
+        ordered = sorted(scores, key=lambda column: (-scores[column], _central_first(column)))
+        return [
+            Connect4Move(column, *value_of_score(scores[column], position.plies))
+            for column in ordered
+        ]
+
+    def best_line(self, position: Connect4Position) -> list[int]:
+        """Best play of both sides to the end, the most central of the best columns each time."""
+        columns: list[int] = []
+        score = self.score(position)
+        while not position.is_over:
+            column = self._move_reaching(position, score)
+            columns.append(column)
+            position, score = position.play(column), -score
+        return columns
+
+    def _move_reaching(self, position: Connect4Position, score: int) -> int:
+        """The most central column that keeps this score, which is the position's."""
+        legal = sorted(position.legal_moves(), key=_central_first)
+        for column in legal[:-1]:
+            after = position.play(column)
+            if -self.search(after.mover, after.stones, -score, 1 - score) == score:
+                return column
+        return legal[-1]
+
+
+def _central_first(column: int) -> tuple[int, int]:
+    return abs(column - (COLUMNS + 1) // 2), column

@@ -1,0 +1,163 @@
+"""probe and verify of Connect Four as a user types them, and the public sets where they are."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from plain_connect4 import POSITIONS, scored_games, state_of
+
+from solver.connect4 import Connect4Position, Connect4Solver
+from solver.connect4_sets import SETTING, read_set, set_files, verify_sets
+from solver.errors import InputError
+
+Command = Callable[..., Any]
+
+SLOW = "FADEFOUR_SLOW_TESTS" in os.environ
+PUBLIC = ("L1_R1", "L1_R2", "L1_R3", "L2_R1", "L2_R2", "L3_R1")
+# Positions of each set that make test solves; the rest, minutes of it, with FADEFOUR_SLOW_TESTS.
+QUICKLY = {"L1_R2": 150, "L1_R3": 6}
+
+GAME, SCORE = next(pair for pair in scored_games() if pair[1] > 1)
+TEXT = "".join(map(str, GAME))
+
+
+# ---- probe --------------------------------------------------------------------------------------
+
+
+def test_probe_tells_result_plies_every_move_and_the_line(fadefour: Command) -> None:
+    told = json.loads(fadefour("probe", "--game", "connect4", TEXT, "--json").out)
+    with Connect4Solver(1) as solver:
+        position = Connect4Position.parse(TEXT)
+        value, scores = solver.value(position), solver.move_scores(position)
+    assert (told["position"], told["result"], told["score"]) == (TEXT, "win", SCORE)
+    assert told["plies"] == value.plies == len(told["line"])
+    assert {move["column"]: move["score"] for move in told["moves"]} == scores
+    worths = [move["score"] for move in told["moves"]]
+    assert worths == sorted(worths, reverse=True)
+    assert set(told["moves"][0]) == {"column", "result", "plies", "score"}
+
+
+def test_probe_draws_the_board_and_names_the_sides(fadefour: Command) -> None:
+    ended = fadefour("probe", "--game", "connect4", TEXT)
+    assert ended.code == 0
+    side, plies = "XO"[len(GAME) % 2], 2 * (22 - SCORE - len(GAME) // 2) - 1
+    assert ended.out.splitlines()[0] == (
+        f"{TEXT}: {side} to move, win in {plies} plies (score {SCORE:+d})"
+    )
+    board = ended.out.splitlines()[2:8]
+    stones = {1: "X", -1: "O", 0: "·"}
+    state = state_of(GAME)
+    for row, drawn in enumerate(reversed(board)):
+        assert drawn == "  | " + " ".join(stones[p] for p in state[row * 7 : row * 7 + 7])
+    assert "    1 2 3 4 5 6 7" in ended.out and f"Best line: {side} " in ended.out
+    over = fadefour("probe", "--game", "connect4", "1212121")
+    assert over.code == 0 and "lost: the game is over" in over.out and "Best line" not in over.out
+
+
+# ---- verify -------------------------------------------------------------------------------------
+
+
+def test_verify_counts_what_is_right_by_file(fadefour: Command, tmp_path: Path) -> None:
+    half = tmp_path / "half.txt"
+    half.write_text("".join(POSITIONS.read_text().splitlines(keepends=True)[:60]))
+    ended = fadefour("verify", "--game", "connect4", POSITIONS, half, "--json")
+    told = json.loads(ended.out)
+    assert ended.code == 0 and told["ok"]
+    assert [(s["positions"], s["correct"]) for s in told["sets"]] == [(120, 120), (60, 60)]
+    words = fadefour("verify", "--game", "connect4", half)
+    assert words.code == 0 and "60 of 60 positions correct: verified" in words.out
+
+
+def test_a_wrong_score_fails_the_check_and_is_shown(fadefour: Command, tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.txt"
+    wrong.write_text(f"{TEXT} {SCORE}\n{TEXT} {SCORE - 1}\n\n121212 -18\n")
+    ended = fadefour("verify", "--game", "connect4", wrong)
+    assert ended.code == 1
+    assert "1 of 3 positions correct: verification FAILED" in ended.out
+    assert f"'{TEXT}': the file says {SCORE - 1}, the solver {SCORE}" in ended.out
+    assert "'121212': the file says -18, the solver 18" in ended.out
+
+
+# ---- bad input ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("44433", "MOVES SCORE"),
+        ("44433 -3 x", "MOVES SCORE"),
+        ("44833 -3", "'8'"),
+        ("44433 three", "'three'"),
+        ("44433 22", "'22'"),
+        ("4444444 1", "column 4 is full"),
+    ],
+)
+def test_a_bad_line_of_a_set_is_named(
+    fadefour: Command, tmp_path: Path, line: str, names: str
+) -> None:
+    path = tmp_path / "set.txt"
+    path.write_text(f"121212 18\n{line}\n")
+    ended = fadefour("verify", "--game", "connect4", path)
+    assert ended.code == 2 and ended.out == ""
+    assert len(ended.err.strip().splitlines()) == 1
+    assert "line 2" in ended.err and names in ended.err and str(path) in ended.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        (("probe", "--game", "connect4", "448"), "'8'"),
+        (("probe", "--game", "connect4", "44", "--n", 3), "--n"),
+        (("probe", "--game", "connect4", "44", "--table", "x"), "--table"),
+        (("probe", "--game", "chess", "44"), "chess"),
+        (("verify", "--game", "connect4"), "FILES"),
+        (("verify", "--game", "connect4", "none.txt"), "none.txt"),
+        (("verify", "--game", "connect4", "none.txt", "--threads", 2), "--threads"),
+        (("verify", "set.txt"), "--game connect4"),
+    ],
+)
+def test_bad_use_gets_one_line_and_exit_code_2(
+    fadefour: Command, arguments: tuple[Any, ...], names: str
+) -> None:
+    ended = fadefour(*arguments)
+    assert ended.code == 2 and ended.out == ""
+    assert len(ended.err.strip().splitlines()) == 1 and names in ended.err
+
+
+def test_a_set_without_positions_or_text_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "set.txt"
+    for content in (b"", b"\n\n", b"\xff\xfe\x00"):
+        path.write_bytes(content)
+        with pytest.raises(InputError, match="MOVES SCORE"):
+            read_set(path)
+
+
+# ---- the public sets ----------------------------------------------------------------------------
+
+
+def test_the_setting_names_the_folder_of_sets(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv(SETTING, str(tmp_path))
+    assert set_files() == []
+    (tmp_path / "b.txt").touch()
+    (tmp_path / "a.txt").touch()
+    assert [path.name for path in set_files()] == ["a.txt", "b.txt"]
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_score_of_a_public_set_is_found(name: str, tmp_path: Path) -> None:
+    path = next((path for path in set_files() if path.stem == f"Test_{name}"), None)
+    if path is None:
+        pytest.skip(f"{SETTING} has no Test_{name}.txt")
+    lines = path.read_text().splitlines(keepends=True)
+    some = tmp_path / path.name
+    some.write_text("".join(lines if SLOW else lines[: QUICKLY.get(name, len(lines))]))
+    with Connect4Solver() as solver:
+        (check,) = verify_sets([some], solver)
+    assert check.wrong == [] and check.correct == check.total

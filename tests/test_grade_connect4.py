@@ -1,0 +1,246 @@
+"""A Connect Four grade says what plain negamax says, counted over the right positions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from fixed_players import HashedNetwork
+from plain_connect4 import GAME, POSITIONS, plain_score, scored_games, state_of
+from plain_games import PlainConnect4
+
+from azfit.connect4_labels import (
+    CACHE,
+    Label,
+    LabelledSet,
+    Labels,
+    label,
+    labelled_sets,
+    random_positions,
+)
+from azfit.connect4_players import (
+    NetworkPlayer,
+    SearchPlayer,
+    SolverPlayer,
+    UniformPlayer,
+    states_of,
+)
+from azfit.games import Connect4
+from azfit.grade_connect4 import compare, grade_connect4, grade_set, text
+from azfit.tally import wilson
+from solver.connect4 import Connect4Position, Connect4Solver
+from solver.connect4_sets import Scored, read_set
+from solver.errors import CorruptTableError, InputError
+
+Command = Callable[..., Any]
+
+FEW = [pair for pair in scored_games() if len(pair[0]) >= 35][:40]
+"""Games that plain negamax has done with at once."""
+
+
+def sign(number: int) -> int:
+    return (number > 0) - (number < 0)
+
+
+def plain_moves(game: list[int]) -> dict[int, int]:
+    """Scores by column, from plain negamax."""
+    state, known = state_of(game), {}
+    return {c + 1: -plain_score(GAME.play(state, c), known) for c in GAME.legal(state)}
+
+
+@pytest.fixture(scope="module")
+def solver() -> Connect4Solver:
+    return Connect4Solver(4)
+
+
+@pytest.fixture(scope="module")
+def few(solver: Connect4Solver) -> LabelledSet:
+    positions = [Connect4Position(tuple(game)) for game, _ in FEW]
+    return LabelledSet("few", positions, [label(position, solver) for position in positions])
+
+
+# ---- labels -------------------------------------------------------------------------------------
+
+
+def test_labels_are_plain_negamaxs(few: LabelledSet) -> None:
+    for (game, score), found in zip(FEW, few.labels, strict=True):
+        moves = plain_moves(game)
+        keeping = sum(1 << (c - 1) for c, worth in moves.items() if sign(worth) == sign(score))
+        optimal = sum(1 << (c - 1) for c, worth in moves.items() if worth == score)
+        assert found == Label(score, keeping, optimal), game
+
+
+def test_a_wrong_score_is_found_out_and_a_right_one_changes_nothing(
+    few: LabelledSet, solver: Connect4Solver
+) -> None:
+    for position, right in zip(few.positions, few.labels, strict=True):
+        assert label(position, solver, right.score) == right
+        for off in (-1, 1, -3):
+            with pytest.raises(InputError, match="does not have the score"):
+                label(position, solver, right.score + off)
+
+
+def test_labels_are_kept_in_a_file(few: LabelledSet, tmp_path: Path) -> None:
+    asked = [Scored(position, None) for position in few.positions]
+    path = tmp_path / "new" / CACHE
+    with Connect4Solver(1) as solver:
+        assert Labels(path).of("few", asked, solver) == list(few.labels)
+        before = solver.nodes
+        assert Labels(path).of("few", asked, solver) == list(few.labels)
+        assert solver.nodes == before  # read, not solved
+        with pytest.raises(InputError, match="has the score"):
+            Labels(path).of("few", [Scored(few.positions[0], 20)], solver)
+    for content in (b"", b"junk", path.read_bytes()[:-50]):
+        path.write_bytes(content)
+        with pytest.raises(CorruptTableError, match="delete it"):
+            Labels(path)
+
+
+def test_positions_of_our_own_are_in_play_and_repeat_by_seed() -> None:
+    made = random_positions(50, seed=3)
+    assert made == random_positions(50, seed=3) != random_positions(50, seed=4)
+    assert all(not position.is_over and score is None for position, score in made)
+    assert {position.to_move for position, _ in made} == {0, 1}
+
+
+# ---- grades -------------------------------------------------------------------------------------
+
+
+def test_perfect_play_grades_perfect(few: LabelledSet, solver: Connect4Solver) -> None:
+    graded = grade_connect4(SolverPlayer(solver), [few])
+    for group in graded.together.groups().values():
+        assert group.errors == 0
+        assert group.positions == 0 or group.keeping == group.optimal == group.wdl_accuracy == 1.0
+
+
+def test_a_uniform_player_gets_exactly_the_share_of_right_moves(few: LabelledSet) -> None:
+    kept, optimal = [], []
+    for game, score in FEW:
+        worths = list(plain_moves(game).values())
+        kept.append(sum(sign(worth) == sign(score) for worth in worths) / len(worths))
+        optimal.append(worths.count(score) / len(worths))
+    graded = grade_set(UniformPlayer(), few)
+    assert graded.group().keeping == pytest.approx(np.mean(kept), abs=1e-12)
+    assert graded.group().optimal == pytest.approx(np.mean(optimal), abs=1e-12)
+    assert graded.group().wdl_accuracy is None
+    for side, name in enumerate(("first player", "second player")):
+        some = [k for k, (game, _) in zip(kept, FEW, strict=True) if len(game) % 2 == side]
+        group = graded.groups()[name]
+        assert group.positions == len(some)
+        assert group.keeping == pytest.approx(np.mean(some), abs=1e-12)
+    for number, name in ((1, "win"), (0, "draw"), (-1, "loss")):
+        some = [k for k, (_, score) in zip(kept, FEW, strict=True) if sign(score) == number]
+        assert graded.groups()[name].positions == len(some)
+        assert graded.groups()[name].keeping == pytest.approx(np.mean(some), abs=1e-12)
+
+
+def test_a_network_is_asked_about_the_board_and_plays_legally(few: LabelledSet) -> None:
+    network, plain = HashedNetwork(7), PlainConnect4()
+    answered = NetworkPlayer(network).answer(few.positions)
+    for row, (game, _) in enumerate(FEW):
+        state = state_of(game)
+        logits, _, _ = network.evaluate(plain.planes(state)[None])
+        best = max(plain.legal(state), key=lambda column, said=logits[0]: (said[column], -column))
+        assert answered.chances[row].argmax() == best and answered.chances[row].sum() == 1
+
+
+def test_search_with_an_ignorant_network_keeps_more_results(few: LabelledSet) -> None:
+    """Few cells are left, so a thousand simulations see nearly everything."""
+    alone = grade_set(NetworkPlayer(HashedNetwork(7, levels=1)), few).group()
+    searched = grade_set(SearchPlayer(HashedNetwork(7, levels=1), 1000), few).group()
+    assert alone.keeping is not None and searched.keeping is not None
+    assert searched.keeping > max(0.95, alone.keeping)
+
+
+def test_states_are_the_games_played(few: LabelledSet) -> None:
+    game = Connect4()
+    for state, position in zip(states_of(few.positions), few.positions, strict=True):
+        played = game.play_all(column - 1 for column in position.columns)
+        assert (state == played).all()
+
+
+def test_text_and_json_agree(few: LabelledSet) -> None:
+    graded = grade_connect4(UniformPlayer(), [few, few])
+    told = json.loads(json.dumps(graded.to_dict()))
+    assert told["overall"]["positions"] == 2 * told["sets"][0]["positions"] == 2 * len(FEW)
+    rate = told["sets"][0]["blunder_rate"]
+    low, high = told["sets"][0]["interval_95"]["blunder_rate"]
+    assert (low, high) == pytest.approx(wilson(rate, len(FEW)))
+    assert f"{100 * rate:.2f} %" in text(graded)
+    assert compare([graded, graded]).count(f"{100 * rate:.2f} %") == 6
+
+
+def test_sets_are_chosen_in_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, solver: Connect4Solver
+) -> None:
+    monkeypatch.setenv("FADEFOUR_CONNECT4_SETS", str(tmp_path))
+    (named,) = labelled_sets([POSITIONS], None, 0, tmp_path)
+    assert len(named.positions) == len(read_set(POSITIONS))
+    (tmp_path / "here.txt").write_text(POSITIONS.read_text().splitlines()[0])
+    (present,) = labelled_sets([], None, 0, tmp_path)
+    assert present.name == "here" and len(present.labels) == 1
+    with pytest.raises(InputError, match="exclude"):
+        labelled_sets([POSITIONS], 5, 0, tmp_path)
+
+
+# ---- the command --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A network of random weights."""
+    torch = pytest.importorskip("torch")
+    from azfit.checkpoint import save_checkpoint
+    from azfit.network import Network, NetworkConfig
+
+    torch.manual_seed(1)
+    config = NetworkConfig(
+        game="connect4",
+        width=32,
+        blocks=1,
+        max_plies=42,
+        canonical=False,
+        hide_leaving=False,
+        rate_moves=False,
+    )
+    folder = tmp_path_factory.mktemp("connect4")
+    return save_checkpoint(folder / "random.safetensors", Network(config))
+
+
+def test_grade_knows_the_game_of_a_checkpoint(
+    fadefour: Command, checkpoint: Path, tmp_path: Path
+) -> None:
+    options = ("--sets", POSITIONS, "--data", tmp_path, "--threads", 1)
+    ended = fadefour("grade", checkpoint, *options, "--json")
+    assert ended.code == 0, ended.err
+    (told,) = json.loads(ended.out)["grades"]
+    assert told["game"] == "connect4" and told["overall"]["positions"] == 120
+    assert 0 < told["overall"]["blunder_rate"] < 1
+    assert told["overall"]["wdl_accuracy"] is not None
+    assert (tmp_path / CACHE).exists()
+    both = fadefour("grade", "--game", "connect4", checkpoint, checkpoint, *options, "--sims", 8)
+    assert both.code == 0, both.err
+    assert "random + 8 sims" in both.out and "second player to move" in both.out
+
+
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        (("--sets", "none.txt"), "none.txt"),
+        (("--sample", 0), "--sample 0"),
+        (("--sims", 0, "--sample", 5), "--sims 0"),
+        (("--n", 3), "--n"),
+        (("--in-play", 3), "--in-play"),
+        (("--game", "drop", "--sets", "x.txt"), "--sets"),
+    ],
+)
+def test_bad_use_of_grade_is_named(
+    fadefour: Command, checkpoint: Path, tmp_path: Path, options: tuple[Any, ...], names: str
+) -> None:
+    ended = fadefour("grade", checkpoint, "--data", tmp_path, *options)
+    assert ended.code == 2 and ended.out == ""
+    assert len(ended.err.strip().splitlines()) == 1 and names in ended.err
