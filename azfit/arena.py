@@ -20,7 +20,7 @@ from solver.errors import InputError
 
 # Draws without a new opening after which there are no more: of n openings that are equally likely
 # one stays unseen in 20 n draws with a chance of e^-20.
-TRIES_IN_VAIN, TRIES_AN_OPENING = 1000, 20
+TRIES_IN_VAIN, TRIES_AN_OPENING = 200, 20
 
 Opening: TypeAlias = tuple[int, ...]
 Plies: TypeAlias = NDArray[np.int64]
