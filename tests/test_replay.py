@@ -126,7 +126,7 @@ def test_stratified_epochs_share_equally_among_the_classes_present(absent: Any) 
     buffer.wdl[: buffer.size] = np.array(present)[places % len(present)]
     rare = np.flatnonzero(buffer.wdl[: buffer.size] == present[0])[3:]
     buffer.wdl[rare] = present[-1]  # three of the first class are left: drawn again and again
-    for count in (1, 100, 1000):
+    for count in (1, 100, 101, 1000):
         drawn = buffer.epoch(count, np.random.default_rng(3), True)
         told = Counter(buffer.wdl[drawn].tolist())
         assert sum(told.values()) == count

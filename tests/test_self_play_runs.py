@@ -117,7 +117,7 @@ def test_a_run_interrupted_and_killed_resumes_to_the_same_end(
 
 LEARN_3X3 = {
     "game": "drop-3-3-3",
-    "iterations": 12,
+    "iterations": 8,
     "games_per_iteration": 100,
     "sims": 50,
     "width": 64,
