@@ -436,8 +436,8 @@ def self_play(
         if isinstance(error, FadefourError):
             raise
         raise NoRoomError(
-            f"cannot write in '{folder}' ({error.strerror}): what was finished is kept; free some "
-            "disk, then go on with --resume"
+            f"cannot go on in '{folder}' ({error.strerror or error}): what was finished is kept; "
+            "free some disk, then go on with --resume"
         ) from error
 
 

@@ -192,6 +192,22 @@ def test_a_run_stopped_anywhere_resumes_to_the_same_end(
         assert not now.exists() or now.read_bytes().startswith(data), "a finished game was lost"
 
 
+def test_a_run_stopped_after_its_last_state_still_gets_its_last_best(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, config = tmp_path / "run", tiny(iterations=1, gate=False)
+    with monkeypatch.context() as patch:
+        stop(patch, SelfPlay, "save_best", 2)
+        with pytest.raises(KeyboardInterrupt):
+            self_play(config, folder, stream=None)
+    run = self_play(config, folder, resume=True, stream=None)
+    assert run.pool[-1][0] == run.iteration == 1
+    network, about = load_checkpoint(folder / "best.safetensors")
+    assert about["iteration"] == 1
+    assert same(weights(network), weights(run.best))
+    assert run.best_path(1).exists()
+
+
 def test_a_torn_game_is_played_again(
     whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
