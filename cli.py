@@ -29,7 +29,9 @@ def main() -> None:
     try:
         add_commands()
         cli(standalone_mode=False)
-    except click.exceptions.Abort:
+    except click.exceptions.Abort as stop:
+        if isinstance(stop.__cause__, KeyboardInterrupt):  # click has ended the line of the ^C
+            click.echo("fadefour: interrupted; what was finished is kept", err=True)
         sys.exit(130)
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)

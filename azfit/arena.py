@@ -16,6 +16,11 @@ from numpy.typing import NDArray
 from azfit.games import Game, Result, States
 from azfit.search import Evaluator, Search
 from azfit.search_config import SearchConfig
+from solver.errors import InputError
+
+# Draws without a new opening after which there are no more: of n openings that are equally likely
+# one stays unseen in 20 n draws with a chance of e^-20.
+TRIES_IN_VAIN, TRIES_AN_OPENING = 200, 20
 
 Opening: TypeAlias = tuple[int, ...]
 Plies: TypeAlias = NDArray[np.int64]
@@ -68,10 +73,10 @@ class RandomMover:
 def random_openings(
     game: Game, count: int, plies: int, random: np.random.Generator
 ) -> list[Opening]:
-    """Openings that leave the game going on; all different as long as there are enough."""
-    found: list[Opening] = []
-    tries = 0
-    while len(found) < count:
+    """Openings that leave the game going on; all different as long as enough are found."""
+    found: dict[Opening, None] = {}
+    in_vain = 0
+    while len(found) < count and in_vain < TRIES_IN_VAIN + TRIES_AN_OPENING * len(found):
         state, opening = game.start(), []
         for _ in range(plies):
             action = int(random.choice(game.legal_moves(state)))
@@ -79,12 +84,13 @@ def random_openings(
             opening.append(action)
             if game.result(state) != Result.GOING_ON:
                 break
-        tries += 1
-        going_on = game.result(state) == Result.GOING_ON
-        is_new = tuple(opening) not in found
-        if going_on and (is_new or tries > 20 * count):
-            found.append(tuple(opening))
-    return found
+        in_vain += 1
+        if game.result(state) == Result.GOING_ON and tuple(opening) not in found:
+            found[tuple(opening)], in_vain = None, 0
+    if not found:
+        raise InputError(f"opening_plies={plies}: random games of {game.name} end before that")
+    different = list(found)
+    return [different[i % len(different)] for i in range(count)]
 
 
 @dataclass(frozen=True)

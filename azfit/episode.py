@@ -6,10 +6,12 @@ A file of games is a row of frames, each a whole game:
 
 A frame is written with one call and synced, so that a crash can only cut the last one short;
 whoever reads the file next leaves such a rest out, and whoever appends to it cuts it off first.
+A damaged frame with whole ones behind it was not left by a crash, and is reported.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import struct
 import zlib
@@ -115,27 +117,40 @@ class Episode:
 # ---- files of games ------------------------------------------------------------------
 
 
+def _frame_at(data: bytes, at: int) -> bytes | None:
+    """The body of the frame that begins here; None if there is no whole one."""
+    if at + _FRAME.size > len(data):
+        return None
+    magic, size, checksum = _FRAME.unpack_from(data, at)
+    body = data[at + _FRAME.size : at + _FRAME.size + size]
+    is_whole = magic == MAGIC and len(body) == size and zlib.crc32(body) == checksum
+    return body if is_whole else None
+
+
 def frames(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """End and body of every whole frame, up to the first that is cut short or damaged."""
+    """End and body of every whole frame; ValueError if a damaged one is not the last."""
     at = 0
-    while at + _FRAME.size <= len(data):
-        magic, size, checksum = _FRAME.unpack_from(data, at)
-        body = data[at + _FRAME.size : at + _FRAME.size + size]
-        if magic != MAGIC or len(body) != size or zlib.crc32(body) != checksum:
-            return
-        at += _FRAME.size + size
+    while (body := _frame_at(data, at)) is not None:
+        at += _FRAME.size + len(body)
         yield at, body
+    later = data.find(MAGIC, at + 1)
+    while later >= 0:
+        if _frame_at(data, later) is not None:
+            raise ValueError(f"damaged between bytes {at} and {later}")
+        later = data.find(MAGIC, later + 1)
 
 
 def read_episodes(path: Path, game: Game) -> list[Episode]:
     """The whole games of a file, in order of their numbers; of two alike the first."""
     found: dict[int, Episode] = {}
-    for _, body in frames(path.read_bytes()):
-        try:
+    try:
+        for _, body in frames(path.read_bytes()):
             episode = Episode.from_body(body, game)
-        except (ValueError, struct.error, zlib.error) as error:
-            raise CorruptTableError(f"'{path}' cannot be read ({error}): remove it") from None
-        found.setdefault(episode.number, episode)
+            found.setdefault(episode.number, episode)
+    except (ValueError, struct.error, zlib.error, OSError) as error:
+        raise CorruptTableError(
+            f"'{path}' cannot be read ({error}): remove it, and the run goes on without it"
+        ) from None
     return [found[number] for number in sorted(found)]
 
 
@@ -144,17 +159,26 @@ class EpisodeFile:
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = open(path, "a+b")  # noqa: SIM115 - closed by close()
+        # Unbuffered: what could not be written must not be tried again by close().
+        self._file = open(path, "a+b", buffering=0)  # noqa: SIM115 - closed by close()
         self._file.seek(0)
-        whole = 0
-        for end, _ in frames(self._file.read()):
-            whole = end
-        self._file.truncate(whole)
+        self._whole = 0
+        for end, _ in frames(self._file.readall()):
+            self._whole = end
+        self._file.truncate(self._whole)
 
     def append(self, frame: bytes) -> None:
-        self._file.write(frame)
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        """Returns once the frame is on disk; if it does not fit there, nothing of it is left."""
+        try:
+            rest = memoryview(frame)
+            while rest:
+                rest = rest[self._file.write(rest) :]
+            os.fsync(self._file.fileno())
+        except OSError:
+            with contextlib.suppress(OSError):
+                self._file.truncate(self._whole)
+            raise
+        self._whole += len(frame)
 
     def close(self) -> None:
         self._file.close()

@@ -22,7 +22,8 @@ class EvaluationCache:
     """Callable as the evaluator it wraps; the policy must be logits [B, actions]."""
 
     def __init__(self, evaluate: Evaluator, game: Game, room: int | None = None) -> None:
-        """room: positions remembered; when it is full all are forgotten."""
+        """room: positions remembered; when it is full all are forgotten, and a batch that is
+        larger is not remembered at all."""
         self._evaluate, self._actions = evaluate, game.actions
         width = game.actions + 4
         self._room = room or BYTES // (4 * width)
@@ -34,7 +35,7 @@ class EvaluationCache:
         """Policy logits [B, actions], win/draw/loss [B, 3], expected plies [B]."""
         count = len(planes)
         if count > self._room:
-            raise ValueError(f"{count} rows are more than the cache's room of {self._room}")
+            return self._ask(planes)
         bits = np.packbits(planes.reshape(count, -1) != 0, axis=1)
         width, data = bits.shape[1], bits.tobytes()
         keys = [data[i : i + width] for i in range(0, count * width, width)]
@@ -57,7 +58,11 @@ class EvaluationCache:
         a = self._actions
         return answers[:, :a], answers[:, a : a + 3], answers[:, a + 3]
 
-    def _learn(self, planes: Floats, rows: NDArray[np.int64]) -> None:
+    def _ask(self, planes: Floats) -> tuple[Floats, Floats, Floats]:
         policy, wdl, steps = self._evaluate(planes)
         assert steps is not None
+        return policy, wdl, steps
+
+    def _learn(self, planes: Floats, rows: NDArray[np.int64]) -> None:
+        policy, wdl, steps = self._ask(planes)
         self._answers[rows] = np.concatenate([policy, wdl, steps[:, None]], axis=1)

@@ -13,6 +13,7 @@ from tqdm import tqdm
 from azfit.assessment import SIDES
 from azfit.curves import read_metrics
 from azfit.training_log import tensorboard
+from solver.errors import CorruptTableError
 from solver.storage import write_atomically
 
 
@@ -67,7 +68,10 @@ class IterationLog:
 def read_iterations(folder: Path) -> list[dict[str, Any]]:
     """The lines of a run's metrics.jsonl, one an iteration, in order."""
     path = folder / "metrics.jsonl"
-    found = read_metrics(path) if path.exists() else []
+    try:
+        found = read_metrics(path) if path.exists() else []
+    except UnicodeDecodeError:
+        raise CorruptTableError(f"'{path}' is no text: remove it, and the run goes on") from None
     by_iteration = {line["iteration"]: line for line in found if "iteration" in line}
     return [by_iteration[iteration] for iteration in sorted(by_iteration)]
 

@@ -2,7 +2,7 @@
 
     buffer = ReplayBuffer(game, 500_000)
     buffer.add(episode)
-    batch = buffer.batch(buffer.draw(512, random), random)
+    batch = buffer.batch(buffer.epoch(512, random, balanced=False), random)
 
 Positions lie in a ring of numpy arrays; those of the oldest games are overwritten.
 """
@@ -87,15 +87,27 @@ class ReplayBuffer:
         Uniform: each place at most once, as long as there are enough. Balanced: wins, draws and
         losses in equal shares, with replacement; a class that is absent leaves its share to the
         others.
+
+        Drawn by age, so that the same positions come whether the ring was filled in one run or
+        again after a resume.
         """
+        by_age = self.by_age
         if balanced:
-            return self._stratified(count, random)
+            return self._stratified(by_age, count, random)
         whole, rest = divmod(count, self.size)
         rounds = [random.permutation(self.size) for _ in range(whole)]
-        return np.concatenate([*rounds, random.permutation(self.size)[:rest]])
+        drawn: Rows = by_age[np.concatenate([*rounds, random.permutation(self.size)[:rest]])]
+        return drawn
 
-    def _stratified(self, count: int, random: np.random.Generator) -> Rows:
-        classes = [np.flatnonzero(self.wdl[: self.size] == c) for c in (WIN, DRAW, LOSS)]
+    @property
+    def by_age(self) -> Rows:
+        """int64 [size]: the places, the oldest position first."""
+        places: Rows = (self.added + np.arange(self.size)) % max(1, self.size)
+        return places
+
+    def _stratified(self, by_age: Rows, count: int, random: np.random.Generator) -> Rows:
+        outcomes = self.wdl[by_age]
+        classes = [by_age[outcomes == c] for c in (WIN, DRAW, LOSS)]
         present = [places for places in classes if len(places)]
         shares = np.full(len(present), count // len(present))
         shares[: count % len(present)] += 1

@@ -6,13 +6,16 @@ A run is a folder:
 
     config.json             what was used
     metrics.jsonl           one line an iteration (docs/self_play.md lists the entries)
-    games/000012.games      the finished games of iteration 12, appended as they end
+    games/000012.games      the finished games of iteration 12, appended as they end; of the
+                            iterations before, as many as the buffer holds
     resume.safetensors      best and candidate, optimiser, iteration, phase, ratings
     checkpoints/step-*      the best networks so far; best.safetensors is the latest
+    init.safetensors        the network that it began with, if one was given
     curves.png, tensorboard
 
 Every phase begins with its state on disk, so whatever stops a run, it goes on with the phase that
-was under way; of the games, those that had ended are kept.
+was under way; of the games, those that had ended are kept. Training and matches that were cut off
+are repeated from their beginning, with the same random numbers.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ import json
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -49,10 +53,11 @@ from azfit.iteration_log import IterationLog
 from azfit.network import Network
 from azfit.objective import IGNORED, Metrics, Targets, losses, total_loss
 from azfit.replay import ReplayBatch, ReplayBuffer
-from azfit.self_play_config import SelfPlayConfig, settled
+from azfit.self_play_config import SelfPlayConfig, by_game, settled
+from azfit.self_play_games import game_seed
 from azfit.workers import Workers
-from solver.errors import CorruptTableError, InputError
-from solver.storage import write_atomically
+from solver.errors import CorruptTableError, FadefourError, InputError, NoRoomError
+from solver.storage import write_atomically, writing_in
 
 # Earlier bests that a candidate meets for its rating: the latest, and others evenly back in time.
 POOL_OPPONENTS = 3
@@ -68,10 +73,15 @@ class SelfPlay:
         self.config, self.folder = config, folder
         self.game: Game = game_by_name(config.game)
         torch.manual_seed(config.seed)
-        self.best = init or Network(config.network)
+        self.best = Network(config.network)
+        if init is not None:
+            self.best = Network(replace(init.config, dropout=config.dropout))
+            self.best.load_state_dict(init.state_dict())
         self.candidate = copy_of(self.best)
         self.optimiser = self._new_optimiser()
         self.buffer = ReplayBuffer(self.game, config.buffer)
+        self.positions: dict[int, int] = {}
+        """In the file of games of each iteration that is still needed."""
         self.iteration, self.phase = 0, "play"
         self.pool: list[tuple[int, float]] = [(0, 0.0)]
         """The bests so far: the iterations after which they were accepted, and their ratings."""
@@ -124,8 +134,7 @@ class SelfPlay:
         finally:
             games.close()
         episodes = read_episodes(path, self.game)
-        for episode in episodes:
-            self.buffer.add(episode)
+        self.positions[self.iteration] = self._enter(episodes)
         self.line = {"games": games_told(episodes), "buffer": self.buffer.outcome_shares()}
         self.line["fresh"] = assess(self.candidate, self._fresh(episodes))
         log.end()
@@ -137,27 +146,44 @@ class SelfPlay:
             fresh.add(episode)
         return fresh.batch(np.arange(fresh.size))
 
+    def _enter(self, episodes: list[Episode]) -> int:
+        """Puts games into the buffer; returns the number of their positions."""
+        for episode in episodes:
+            self.buffer.add(episode)
+        return sum(one.plies for one in episodes)
+
     def load_buffer(self) -> None:
         """The games on disk of the iterations before this one, as far back as they are needed."""
-        needed, files = 0, []
-        for path in sorted((self.folder / "games").glob("*.games"), reverse=True):
-            if int(path.stem) >= self.iteration + (self.phase != "play"):
+        last = self.iteration if self.phase == "play" else self.iteration + 1
+        found: list[tuple[int, list[Episode]]] = []
+        room = self.config.buffer
+        for iteration in reversed(range(last)):
+            path = self.games_path(iteration)
+            if room <= 0 or not path.exists():
                 continue
-            if needed >= self.config.buffer:
+            found.append((iteration, read_episodes(path, self.game)))
+            room -= sum(one.plies for one in found[-1][1])
+        for iteration, episodes in reversed(found):
+            self.positions[iteration] = self._enter(episodes)
+
+    def _forget_games(self) -> None:
+        """Removes the files of games whose positions have all left the buffer."""
+        newer = 0
+        for iteration in sorted(self.positions, reverse=True):
+            if newer >= self.config.buffer:
+                del self.positions[iteration]
+            else:
+                newer += self.positions[iteration]
+        for path in (self.folder / "games").glob("*.games"):
+            if path.stem.isdigit() and int(path.stem) < min(self.positions, default=0):
                 path.unlink()
-                continue
-            files.append(read_episodes(path, self.game))
-            needed += sum(one.plies for one in files[-1])
-        for episodes in reversed(files):
-            for episode in episodes:
-                self.buffer.add(episode)
 
     # ---- 2, 3: replay and training ----------------------------------------------
 
     def learn(self, log: IterationLog) -> None:
         """Epochs over the buffer; the candidate begins where it stands."""
         config, buffer = self.config, self.buffer
-        torch.manual_seed(config.seed * 1_000_003 + self.iteration)  # for the dropout
+        torch.manual_seed(game_seed(config.seed, self.iteration, 0))  # for the dropout
         random = np.random.default_rng([config.seed, self.iteration, 1])
         steps = config.steps_of(buffer.size)
         log.begin("training", steps * config.epochs, "step")
@@ -185,12 +211,14 @@ class SelfPlay:
     def _step(self, batch: ReplayBatch) -> Metrics:
         left = torch.from_numpy(batch.left)
         wdl = torch.from_numpy(batch.wdl)
-        last = self.candidate.config.max_plies - 1
+        # Beyond the last bin its parity still tells who wins: the last bin or the one before it.
+        beyond = (left - self.candidate.config.max_plies).clamp(min=0)
+        bins = (left - beyond - beyond % 2 - 1).clamp(min=0)
         targets = Targets(
             planes=torch.from_numpy(batch.planes),
             policy=torch.from_numpy(batch.policy),
             wdl=wdl,
-            steps=torch.where(wdl == 1, IGNORED, (left - 1).clamp(max=last)),
+            steps=torch.where(wdl == 1, IGNORED, bins),
         )
         parts = losses(self.candidate(targets.planes), targets, self.config)
         total = total_loss(parts, self.config)
@@ -254,7 +282,6 @@ class SelfPlay:
             self.best = copy_of(self.candidate)
             self.pool.append((self.iteration, self.line["elo"]))
             self.pool = thinned(self.pool, self.config.keep)
-            self._save_best()
         else:
             self.candidate.load_state_dict(self.best.state_dict())
             self.optimiser = self._new_optimiser()
@@ -264,20 +291,23 @@ class SelfPlay:
     def best_path(self, iteration: int) -> Path:
         return self.folder / "checkpoints" / f"step-{iteration:09d}{SUFFIX}"
 
-    def _save_best(self) -> None:
-        about = {"iteration": self.iteration, "elo": self.pool[-1][1]}
-        save_checkpoint(self.best_path(self.iteration), self.best, about)
+    def save_best(self) -> None:
+        iteration, elo = self.pool[-1]
+        about = {"iteration": iteration, "elo": elo}
+        save_checkpoint(self.best_path(iteration), self.best, about)
         save_checkpoint(self.folder / f"best{SUFFIX}", self.best, about)
 
     def tidy(self) -> None:
-        """Removes the checkpoints that are in the pool no more, and what a crash half wrote."""
+        """Removes what is needed no more: networks, games, and what a crash half wrote."""
         members = {self.best_path(iteration) for iteration, _ in self.pool}
         for path in checkpoints_in(self.folder / "checkpoints"):
             if path not in members:
                 path.unlink()
                 path.with_suffix(".json").unlink(missing_ok=True)
-        for litter in self.folder.glob("**/*.writing"):
-            litter.unlink(missing_ok=True)
+        for pattern in ("*.writing", "checkpoints/*.writing"):
+            for litter in self.folder.glob(pattern):
+                litter.unlink(missing_ok=True)
+        self._forget_games()
 
     def save(self) -> None:
         """All that the next phase depends on, besides the games."""
@@ -309,6 +339,7 @@ class SelfPlay:
                 f"'{path}' does not fit its run ({str(error).splitlines()[0]}): begin a new one"
             ) from None
         self.load_buffer()
+        self.save_best()  # a crash may have come before it, or after the best of a match to repeat
 
     def _take_up(self, tensors: dict[str, Tensor], about: dict[str, Any]) -> None:
         for prefix, network in (("best.", self.best), ("candidate.", self.candidate)):
@@ -397,17 +428,39 @@ def self_play(
 ) -> SelfPlay:
     """Runs until the budget is spent. resume: goes on with the run in this folder."""
     folder = Path(folder)
-    prepare(config, folder, resume)
+    if init is not None:
+        config = fitted(config, init)
+    check_folder(config, folder, resume)
+    try:
+        with writing_in(folder):
+            return _self_play(config, folder, resume, init, stream)
+    except OSError as error:
+        if isinstance(error, FadefourError):
+            raise
+        raise NoRoomError(
+            f"cannot go on in '{folder}' ({error.strerror or error}): what was finished is kept; "
+            "free some disk, then go on with --resume"
+        ) from error
+
+
+def _self_play(
+    config: SelfPlayConfig, folder: Path, resume: bool, init: Network | None, stream: TextIO | None
+) -> SelfPlay:
     torch.set_num_threads(config.threads)
-    if init is None and (folder / f"init{SUFFIX}").exists():
-        init = load_checkpoint(folder / f"init{SUFFIX}", config.game)[0]
-    elif init is not None:
-        save_checkpoint(folder / f"init{SUFFIX}", init)
+    first = folder / f"init{SUFFIX}"
+    if not resume:
+        first.unlink(missing_ok=True)
+        if init is not None:
+            save_checkpoint(first, init)
+        text = json.dumps(config.to_dict(), indent=1) + "\n"
+        write_atomically(folder / "config.json", text.encode())
+    elif first.exists():
+        init = load_checkpoint(first, config.game)[0]
     run = SelfPlay(config, folder, init)
-    if (folder / "resume.safetensors").exists():
+    if resume and (folder / "resume.safetensors").exists():
         run.load()
     else:
-        run._save_best()
+        run.save_best()
         run.save()
     log = IterationLog(folder, stream, run.iteration)
     try:
@@ -424,6 +477,7 @@ def self_play(
                 log.write(run.iteration, run.seconds, run.line)
                 run.phase = "play"
                 run.save()
+                run.save_best()
                 run.tidy()
     finally:
         log.close()
@@ -433,8 +487,8 @@ def self_play(
 
 
 def iterations(run: SelfPlay) -> Iterator[int]:
-    """So many as the budget allows: N means N."""
-    while run.fraction < 1:
+    """So many as the budget allows: N means N; one that is under way is finished."""
+    while run.fraction < 1 or run.phase != "play":
         yield run.iteration
 
 
@@ -445,17 +499,34 @@ def read_config(folder: str | Path) -> SelfPlayConfig:
         return settled(json.loads(path.read_text()))
     except FileNotFoundError:
         raise InputError(f"'{folder}' is no run of self-play: it has no config.json") from None
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise InputError(f"'{path}' cannot be read: {str(error).splitlines()[0]}") from None
 
 
-def prepare(config: SelfPlayConfig, folder: Path, resume: bool) -> None:
-    """A new folder with its config, or one that was begun with the same."""
+def fitted(config: SelfPlayConfig, init: Network) -> SelfPlayConfig:
+    """The config of a run that begins with this network: it says what the network is."""
+    given = init.config
+    if given.game != config.game:
+        raise InputError(f"--init plays {given.game}, not {config.game}")
+    defaults = by_game(game_by_name(config.game))
+    for name in ("kind", "width", "blocks"):
+        wanted = getattr(config, name)
+        if wanted not in (defaults[name], getattr(given, name)):
+            raise InputError(
+                f"{name}={wanted}: the network of --init has {getattr(given, name)}; leave it out"
+            )
+    if given.max_plies > (config.max_plies or given.max_plies):
+        raise InputError(
+            f"max_plies={config.max_plies}: the network of --init counts up to {given.max_plies} "
+            "plies; use at least so many"
+        )
+    return replace(config, kind=given.kind, width=given.width, blocks=given.blocks)
+
+
+def check_folder(config: SelfPlayConfig, folder: Path, resume: bool) -> None:
+    """A new folder, or one that was begun with this config."""
     if resume:
         if read_config(folder) != config:
             raise InputError(f"'{folder}' was begun with another config: resume it with its own")
-        return
-    if (folder / "config.json").exists():
+    elif any((folder / name).exists() for name in ("config.json", "resume.safetensors", "games")):
         raise InputError(f"'{folder}' holds a run already: use --resume, or another folder")
-    text = json.dumps(config.to_dict(), indent=1) + "\n"
-    write_atomically(folder / "config.json", text.encode())

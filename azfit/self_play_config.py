@@ -125,11 +125,12 @@ class SelfPlayConfig:
             _check(one.name, getattr(self, one.name), one.metadata, str(one.type))
         if (self.minutes is None) == (self.iterations is None):
             raise InputError("the budget is iterations or minutes: give exactly one of them")
-        if self.eval_games % 2:
-            raise InputError(
-                f"eval_games={self.eval_games}: use an even number, for each opening is played "
-                "from both sides"
-            )
+        for name in ("eval_games", "pool_games"):
+            if getattr(self, name) % 2:
+                raise InputError(
+                    f"{name}={getattr(self, name)}: use an even number, for each opening is "
+                    "played from both sides"
+                )
         game_by_name(self.game)
         self.search  # noqa: B018 - its checks
 
@@ -233,8 +234,11 @@ def settled(given: dict[str, Any]) -> SelfPlayConfig:
     unknown = sorted(set(given) - known)
     if unknown:
         raise InputError(f"unknown option {', '.join(unknown)}: see 'fadefour self-play --help'")
-    game = game_by_name(given.get("game", SelfPlayConfig.game))
     given = {name: value for name, value in given.items() if value is not None}
+    name = given.get("game", SelfPlayConfig.game)
+    if not isinstance(name, str):
+        raise InputError(f"game={name!r}: use text")
+    game = game_by_name(name)
     if "minutes" in given and "iterations" not in given:
         given["iterations"] = None
     for name, value in by_game(game).items():
@@ -245,13 +249,20 @@ def settled(given: dict[str, Any]) -> SelfPlayConfig:
 
 
 PRESETS: dict[str, dict[str, Any]] = {
-    "quick": {"sims": 50, "games_per_iteration": 100, "eval_games": 20, "pool_games": 4},
+    "quick": {
+        "sims": 50,
+        "games_per_iteration": 50,
+        "eval_games": 20,
+        "pool_games": 4,
+        "blocks": 2,
+    },
     "balanced": {},
     "strong": {
         "sims": 400,
         "games_per_iteration": 300,
         "eval_games": 100,
         "pool_games": 20,
+        "blocks": 6,
         "iterations": 100,
     },
 }
@@ -267,19 +278,37 @@ def read_toml(path: Path) -> dict[str, Any]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"--config '{path}' is no TOML: {error}") from None
     told = {name.replace("-", "_"): value for name, value in given.items()}
-    known = {one.name for one in options()} | {"preset"}
+    known = {one.name for one in options()} | {"preset", "n", "m", "k", "size"}
     for name in told:
         if name not in known:
             raise InputError(f"--config '{path}': unknown option '{name}'; see --help")
+    return _with_full_name(path, told)
+
+
+def _with_full_name(path: Path, told: dict[str, Any]) -> dict[str, Any]:
+    """game = "drop" with n, m, k, and "gomoku" with size, as on the command line."""
+    numbers = {name: told.pop(name) for name in ("n", "m", "k", "size") if name in told}
+    for name, value in numbers.items():
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise InputError(f"--config '{path}': {name}={value!r}: use a whole number")
+    if told.get("game") == "drop" and "size" not in numbers:
+        n, m = numbers.get("n", 4), numbers.get("m", 4)
+        told["game"] = f"drop-{n}-{m}-{numbers.get('k', n)}"
+    elif told.get("game") == "gomoku" and not numbers.keys() - {"size"}:
+        told["game"] = f"gomoku-{numbers.get('size', 15)}"
+    elif numbers:
+        raise InputError(
+            f'--config \'{path}\': n, m, k go with game = "drop", size with game = "gomoku"'
+        )
     return told
 
 
 def combine(preset: str | None, config_file: Path | None, typed: dict[str, Any]) -> SelfPlayConfig:
     """Defaults, then the preset, then the file, then what was typed; the last one counts."""
     from_file = read_toml(config_file) if config_file is not None else {}
-    chosen = preset or from_file.pop("preset", "balanced")
-    from_file.pop("preset", None)
-    if chosen not in PRESETS:
+    in_file = from_file.pop("preset", "balanced")
+    chosen = preset or in_file
+    if not isinstance(chosen, str) or chosen not in PRESETS:
         raise InputError(f"preset {chosen!r}: use {', '.join(PRESETS)}")
     given = {name: value for name, value in typed.items() if value is not None}
     budget = {"iterations", "minutes"}

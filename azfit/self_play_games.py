@@ -23,6 +23,14 @@ def game_seed(seed: int, iteration: int, number: int) -> int:
     return int(np.random.SeedSequence([seed, iteration, number]).generate_state(1, np.uint64)[0])
 
 
+def as_uint16(visits: NDArray[np.uint32]) -> NDArray[np.uint16]:
+    """Visits of a root; where they are too many for 16 bits, all are scaled down alike."""
+    most = np.iinfo(np.uint16).max
+    if visits.max() > most:
+        visits = (visits * (most / visits.max())).astype(np.uint32)
+    return visits.astype(np.uint16)
+
+
 class _Table:
     """One place where games are played, one after another."""
 
@@ -90,8 +98,8 @@ def play_games(
         codes = game.encode(search.states())
         for place, table in enumerate(tables):
             if table is not None:
-                clipped = np.minimum(visits[place], np.iinfo(np.uint16).max).astype(np.uint16)
-                table.record(codes[place], clipped, float(values[place]), int(actions[place]))
+                counted = as_uint16(visits[place])
+                table.record(codes[place], counted, float(values[place]), int(actions[place]))
         results = search.advance(actions)
         ended = [p for p, t in enumerate(tables) if t is not None and results[p]]
         if ended:

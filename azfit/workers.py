@@ -21,7 +21,7 @@ from azfit.network import Network
 from azfit.self_play_config import SelfPlayConfig
 from solver.errors import FadefourError
 
-DEATHS_IN_A_ROW = 3  # without an answer in between: then it is no accident
+DEATHS_IN_A_ROW = 3  # of one worker and those that replaced it, without an answer: no accident
 
 
 # ---- in the worker -------------------------------------------------------------------
@@ -84,10 +84,13 @@ class _Worker:
             for key in (player, opponent)
         ]
         max_plies = self._config.max_plies or self._game.max_plies
-        chosen = [openings[pair] for pair in pairs]
-        scores = play_pairs(self._game, movers[0], movers[1], chosen, max_plies)
-        for pair, score in zip(pairs, scores, strict=True):
-            self._pipe.send(("answer", pair, score))
+        at_once = max(1, self._config.parallel_games // 2)
+        for first in range(0, len(pairs), at_once):
+            some = pairs[first : first + at_once]
+            chosen = [openings[pair] for pair in some]
+            scores = play_pairs(self._game, movers[0], movers[1], chosen, max_plies)
+            for pair, score in zip(some, scores, strict=True):
+                self._pipe.send(("answer", pair, score))
 
 
 def _end_with_the_master() -> None:
@@ -114,6 +117,17 @@ def _main(pipe: Any, config: SelfPlayConfig) -> None:
 # ---- in the master -------------------------------------------------------------------
 
 
+@contextlib.contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Ctrl-C waits. A process that is started meanwhile inherits that, and so cannot be hit
+    before it has said (in ``_main``) that it ignores Ctrl-C."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 class _Seat:
     """A worker process, its end of the pipe, and the items it has not answered yet."""
 
@@ -121,9 +135,12 @@ class _Seat:
         context = multiprocessing.get_context("spawn")
         self.pipe, theirs = context.Pipe()
         self.process = context.Process(target=_main, args=(theirs, config), daemon=True)
-        self.process.start()
+        with _without_interrupts():
+            self.process.start()
         theirs.close()
         self.open_items: list[int] = []
+        self.deaths = 0
+        """Of those who sat here before, since the last answer."""
 
     def end(self) -> None:
         self.pipe.close()
@@ -142,7 +159,12 @@ class Workers:
         """Workers that died and were replaced."""
 
     def __enter__(self) -> Self:
-        self._seats = [_Seat(self._config) for _ in range(self._config.workers)]
+        try:
+            for _ in range(self._config.workers):
+                self._seats.append(_Seat(self._config))
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -180,7 +202,6 @@ class Workers:
         for i, seat in enumerate(self._seats):
             seat.open_items = list(items[i :: len(self._seats)])
             self._hand_out(seat, kind, content)
-        deaths = 0
         while any(seat.open_items for seat in self._seats):
             by_pipe = {seat.pipe: seat for seat in self._seats if seat.open_items}
             for ready in connection.wait(list(by_pipe)):
@@ -188,14 +209,13 @@ class Workers:
                 try:
                     told, *answer = seat.pipe.recv()
                 except (EOFError, ConnectionResetError, OSError):
-                    deaths += 1
-                    self._replace(seat, deaths, kind, content)
+                    self._replace(seat, kind, content)
                     continue
                 if told == "error":
                     raise FadefourError(answer[0])
                 if told == "failure":
                     raise RuntimeError(f"in a worker:\n{answer[0]}")
-                deaths = 0
+                seat.deaths = 0
                 item, value = answer
                 seat.open_items.remove(item)
                 yield item, value
@@ -204,18 +224,18 @@ class Workers:
         if seat.open_items:
             self._send(seat, kind, seat.open_items, *content)
 
-    def _replace(self, dead: _Seat, deaths: int, kind: str, content: tuple[Any, ...]) -> None:
+    def _replace(self, dead: _Seat, kind: str, content: tuple[Any, ...]) -> None:
         dead.process.join(timeout=5)
-        code = dead.process.exitcode
+        code, deaths = dead.process.exitcode, dead.deaths + 1
         if deaths >= DEATHS_IN_A_ROW:
             raise FadefourError(
-                f"workers died {deaths} times in a row (exit code {code}): "
+                f"a worker died {deaths} times in a row (exit code {code}): "
                 "is there enough memory? use fewer --workers or --parallel-games"
             )
         dead.end()
         self.replaced += 1
         seat = _Seat(self._config)
-        seat.open_items = dead.open_items
+        seat.open_items, seat.deaths = dead.open_items, deaths
         self._seats[self._seats.index(dead)] = seat
         for key, network in self._networks.items():
             self._send(seat, "network", key, *network)

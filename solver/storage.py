@@ -96,7 +96,7 @@ def writing_in(folder: Path) -> Iterator[None]:
     except BlockingIOError:
         os.close(handle)
         raise InputError(
-            f"another fadefour is writing in '{folder}': wait for it, or use another --data folder"
+            f"another fadefour is writing in '{folder}': wait for it, or use another folder"
         ) from None
     held = folder.resolve()
     _HELD.add(held)

@@ -1,0 +1,95 @@
+"""What a network says of fresh games, against sums done by hand, position by position."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from azfit.assessment import assess, entropies, f1_scores, judge, mean_f1
+from azfit.games import game_by_name
+from azfit.network import Network
+from azfit.replay import ReplayBatch
+from azfit.self_play_config import settled
+
+GAME = game_by_name("drop-3-3-3")
+
+
+def some_batch(count: int = 40) -> ReplayBatch:
+    draw = np.random.default_rng(3)
+    states = [
+        GAME.play_all(draw.permutation(9)[: draw.integers(0, 5)].tolist()) for _ in range(count)
+    ]
+    legal = GAME.legal_masks(np.array(states))
+    visits = legal * draw.integers(0, 9, legal.shape)
+    visits[np.arange(count), legal.argmax(axis=1)] += 1
+    policy = (visits / visits.sum(axis=1, keepdims=True)).astype(np.float32)
+    sides = GAME.sides(np.array(states))
+    wdl = draw.integers(0, 3, count)
+    return ReplayBatch(GAME.planes(np.array(states)), policy, wdl, wdl + 1, sides)
+
+
+def test_everything_is_told_by_side_as_counted_by_hand() -> None:
+    torch.manual_seed(4)
+    network = Network(settled({"game": "drop-3-3-3", "width": 16}).network).train()
+    batch = some_batch()
+    told = assess(network, batch)
+    assert network.training, "it is left as it was"
+    network.eval()
+    for side, name in enumerate(("first", "second")):
+        rows = [i for i in range(40) if batch.sides[i] == side]
+        assert told[name]["positions"] == len(rows) > 5
+        sums: dict[str, list[float]] = {"target_entropy": [], "kl": [], "value": [], "outcome": []}
+        pairs = []
+        for i in rows:
+            with torch.inference_mode():
+                outputs = network(torch.from_numpy(batch.planes[i : i + 1]))
+            said = outputs.policy.softmax(1)[0].tolist()
+            wdl = outputs.wdl.softmax(1)[0].tolist()
+            target = batch.policy[i].tolist()
+            sums["target_entropy"].append(-sum(p * math.log(p) for p in target if p))
+            ratios = [p * math.log(p / q) for p, q in zip(target, said, strict=True) if p]
+            sums["kl"].append(sum(ratios))
+            sums["value"].append(wdl[0] - wdl[2])
+            sums["outcome"].append(1.0 - float(batch.wdl[i]))
+            pairs.append((int(batch.wdl[i]), wdl.index(max(wdl))))
+        for key, values in sums.items():
+            assert told[name][key] == pytest.approx(sum(values) / len(values), abs=1e-5)
+        for outcome, key in enumerate(("win", "draw", "loss")):
+            right = pairs.count((outcome, outcome))
+            true = sum(1 for truth, _ in pairs if truth == outcome)
+            guessed = sum(1 for _, guess in pairs if guess == outcome)
+            assert told[name]["f1"][key] == pytest.approx(2 * right / (true + guessed))
+        assert np.array(told[name]["confusion"]).sum() == len(rows)
+
+
+def test_a_side_that_is_absent_is_left_out() -> None:
+    batch: Any = some_batch()
+    only = np.flatnonzero(batch.sides == 0)
+    parts = (batch.planes, batch.policy, batch.wdl, batch.left, batch.sides)
+    network = Network(settled({"game": "drop-3-3-3", "width": 16}).network)
+    assert set(assess(network, ReplayBatch(*(part[only] for part in parts)))) == {"first"}
+
+
+def test_f1_of_a_class_that_there_is_not() -> None:
+    confusion = np.array([[3, 0, 1], [0, 0, 0], [2, 0, 4]])
+    scores = f1_scores(confusion)
+    assert scores == [pytest.approx(6 / 9), None, pytest.approx(8 / 11)]
+    assert mean_f1(scores) == pytest.approx((6 / 9 + 8 / 11) / 2)
+    assert mean_f1([None, None]) is None
+
+
+def test_entropies_are_in_nats() -> None:
+    policies = np.array([[0.25] * 4, [1.0, 0, 0, 0], [0.5, 0.5, 0, 0]])
+    assert entropies(policies).tolist() == pytest.approx([math.log(4), 0, math.log(2)])
+
+
+def test_many_rows_are_judged_as_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    network, batch = Network(settled({"game": "drop-3-3-3", "width": 16}).network), some_batch()
+    whole = judge(network, batch.planes)
+    monkeypatch.setattr("azfit.assessment.ROWS_AT_A_TIME", 7)
+    for mine, theirs in zip(whole, judge(network, batch.planes), strict=True):
+        assert mine == pytest.approx(theirs, abs=1e-6)

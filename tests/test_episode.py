@@ -1,0 +1,265 @@
+"""Games of self-play: what is recorded against plain replays, and the files that keep them."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from evaluators import Hashed
+from plain_games import GOING_ON, MOVER_WON, PlainConnect4, PlainDrop, PlainGame, PlainGomoku
+
+from azfit import Search, SearchConfig, game_by_name
+from azfit.episode import DRAWN, Episode, EpisodeFile, read_episodes
+from azfit.search import Evaluator
+from azfit.self_play_games import as_uint16, play_games
+from solver.errors import CorruptTableError
+
+MOST_PLIES = {"drop-3-3-3": 14, "drop-4-4-4": 100, "connect4": 42, "gomoku-9": 81}
+PLAIN: list[PlainGame] = [PlainDrop(3, 3, 3), PlainDrop(4, 4, 4), PlainConnect4(), PlainGomoku(9)]
+every_game = pytest.mark.parametrize("plain", PLAIN, ids=lambda plain: plain.name)
+
+
+def evaluator(name: str) -> Evaluator:
+    hashed = Hashed(game_by_name(name))
+
+    def evaluate(planes: Any) -> Any:
+        weights, values, steps = hashed(planes)
+        assert steps is not None
+        return np.log(weights), values, np.minimum(steps, MOST_PLIES[name])
+
+    return evaluate
+
+
+def played(
+    name: str, numbers: range = range(6), parallel: int = 4, seed: int = 3, **changes: Any
+) -> list[Episode]:
+    """Games by number; the evaluator is a hash of the position, so they are all kinds of games."""
+    options = {"sims": 12, "max_plies": MOST_PLIES[name], "temp_moves": 4} | changes
+    found = play_games(
+        game_by_name(name),
+        evaluator(name),
+        SearchConfig(**options),
+        numbers,
+        seed=seed,
+        iteration=7,
+        parallel=parallel,
+    )
+    return sorted(found, key=lambda one: one.number)
+
+
+def assert_same(one: Episode, other: Episode) -> None:
+    for name in ("codes", "visits", "actions", "values", "walks"):
+        mine, theirs = getattr(one, name), getattr(other, name)
+        assert mine.dtype == theirs.dtype and np.array_equal(mine, theirs), name
+    for name in ("iteration", "number", "winner"):
+        assert getattr(one, name) == getattr(other, name)
+
+
+@every_game
+def test_recorded_games_are_games_of_the_plain_rules(plain: PlainGame) -> None:
+    winners = set()
+    for episode in played(plain.name, range(10)):
+        state, movers = plain.start(), []
+        for ply, action in enumerate(episode.actions.tolist()):
+            assert plain.result(state) == GOING_ON
+            assert episode.codes[ply].tolist() == plain.code(state)
+            legal = plain.legal(state)
+            assert action in legal
+            assert set(np.flatnonzero(episode.visits[ply]).tolist()) <= set(legal)
+            assert episode.visits[ply, action] > 0
+            movers.append(plain.to_move(state))
+            state = plain.play(state, action)
+        assert episode.sides.tolist() == movers
+        won = plain.result(state) == MOVER_WON
+        assert episode.winner == (movers[-1] if won else DRAWN)
+        if not won:
+            assert plain.result(state) != GOING_ON or episode.plies == MOST_PLIES[plain.name]
+        outcome = {True: 0, False: 2}
+        wanted = [outcome[mover == movers[-1]] if won else 1 for mover in movers]
+        assert episode.wdl.tolist() == wanted
+        assert episode.left.tolist() == [len(movers) - ply for ply in range(len(movers))]
+        assert (np.abs(episode.values) <= 1).all()
+        winners.add(episode.winner)
+    assert len(winners) > 1, "all games ended alike: the test sees too little"
+
+
+def test_a_game_depends_on_its_number_and_not_on_its_neighbours() -> None:
+    alone = [one for number in range(6) for one in played("drop-3-3-3", range(number, number + 1))]
+    for parallel in (1, 4, 6):
+        together = played("drop-3-3-3", range(6), parallel)
+        assert [one.number for one in together] == list(range(6))
+        for one, other in zip(alone, together, strict=True):
+            assert_same(one, other)
+    assert any(one.actions.tolist() != alone[0].actions.tolist() for one in alone[1:])
+    other_seed = played("drop-3-3-3", seed=4)
+    assert any(
+        one.actions.tolist() != other.actions.tolist()
+        for one, other in zip(alone, other_seed, strict=True)
+    )
+
+
+def test_no_games_are_no_games() -> None:
+    assert played("drop-3-3-3", range(0)) == []
+
+
+def test_late_moves_are_the_most_visited_and_early_ones_are_drawn() -> None:
+    early_other = 0
+    for episode in played("connect4", range(12), temp_moves=5):
+        best = episode.visits.argmax(axis=1)
+        early_other += int((episode.actions[:5] != best[:5]).sum())
+        assert (episode.actions[5:] == best[5:]).all()
+    assert early_other > 5
+
+
+def test_noise_reaches_the_roots_by_their_move_number() -> None:
+    """All noise on the first two plies and none later: then visits are as without any."""
+    game = game_by_name("connect4")
+    quiet = SearchConfig(sims=12, max_plies=42, noise_eps=0.0, reuse=False)
+    options: Any = {"noise_eps": 1.0, "noise_eps_min": 0.0, "temperature": 0.0, "reuse": False}
+    disturbed = 0
+    for episode in played("connect4", range(4), noise_steps=2, **options):
+        search = Search(game, episode.plies, quiet)
+        search.reset(game.decode(episode.codes), plies=np.arange(episode.plies))
+        search.run(evaluator("connect4"))
+        same = (search.visits() == episode.visits).all(axis=1)
+        disturbed += int((~same[:2]).sum())
+        assert same[2:].all()
+    assert disturbed > 2
+
+
+def test_the_share_of_noise_falls_evenly_to_its_least() -> None:
+    config = SearchConfig(noise_eps=0.5, noise_eps_min=0.1, noise_steps=12)
+    shares = [config.noise_at(ply) for ply in range(20)]
+    wanted = [0.1 + 0.4 * max(0.0, 1 - ply / 12) for ply in range(20)]
+    assert shares == pytest.approx(wanted)
+    assert SearchConfig(noise_eps=0.25).noise_at(99) == pytest.approx(0.25)
+
+
+def test_visits_beyond_16_bits_keep_their_shares() -> None:
+    visits = np.array([0, 100_000, 50_000, 25_000], np.uint32)
+    told = as_uint16(visits)
+    assert told.max() == 65_535
+    assert told / told.sum() == pytest.approx(visits / visits.sum(), abs=1e-4)
+    assert as_uint16(np.array([3, 65_535], np.uint32)).tolist() == [3, 65_535]
+
+
+# ---- files ---------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def episodes() -> list[Episode]:
+    return played("drop-3-3-3")
+
+
+GAME = game_by_name("drop-3-3-3")
+
+
+def written(path: Path, episodes: list[Episode]) -> bytes:
+    games = EpisodeFile(path)
+    for episode in episodes:
+        games.append(episode.to_bytes())
+    games.close()
+    return path.read_bytes()
+
+
+@every_game
+def test_bytes_give_back_the_game(plain: PlainGame, tmp_path: Path) -> None:
+    games = played(plain.name, range(3))
+    written(tmp_path / "a.games", games)
+    found = read_episodes(tmp_path / "a.games", game_by_name(plain.name))
+    for one, other in zip(games, found, strict=True):
+        assert_same(one, other)
+
+
+def test_the_layout_of_a_frame_is_as_documented(episodes: list[Episode]) -> None:
+    frame = episodes[0].to_bytes()
+    magic, size, checksum = struct.unpack("<4sII", frame[:12])
+    assert (magic, size, checksum) == (b"FFG1", len(frame) - 12, zlib.crc32(frame[12:]))
+    data = zlib.decompress(frame[12:])
+    assert struct.unpack("<IIHHHb", data[:15])[:3] == (7, 0, episodes[0].plies)
+
+
+def test_games_come_by_number_and_once(tmp_path: Path, episodes: list[Episode]) -> None:
+    twin = replace(episodes[2], winner=DRAWN, values=episodes[2].values * 0)
+    written(tmp_path / "a.games", [episodes[4], episodes[2], twin, episodes[0]])
+    found = read_episodes(tmp_path / "a.games", GAME)
+    assert [one.number for one in found] == [0, 2, 4]
+    assert_same(found[1], episodes[2])
+
+
+def test_a_file_cut_anywhere_gives_the_games_before_and_can_be_continued(
+    tmp_path: Path, episodes: list[Episode]
+) -> None:
+    path = tmp_path / "a.games"
+    frames = [one.to_bytes() for one in episodes[:3]]
+    data, ends = b"".join(frames), np.cumsum([len(frame) for frame in frames]).tolist()
+    for length in range(len(data)):
+        path.write_bytes(data[:length])
+        whole = sum(end <= length for end in ends)
+        assert len(read_episodes(path, GAME)) == whole
+    for length in (0, 3, ends[0] + 5, ends[1], len(data) - 1):
+        path.write_bytes(data[:length])
+        whole = sum(end <= length for end in ends)
+        written(path, episodes[whole:3])
+        assert path.read_bytes() == data
+
+
+def test_a_last_frame_of_zeros_is_what_a_crash_leaves(
+    tmp_path: Path, episodes: list[Episode]
+) -> None:
+    path = tmp_path / "a.games"
+    path.write_bytes(episodes[0].to_bytes() + bytes(500))
+    assert [one.number for one in read_episodes(path, GAME)] == [0]
+
+
+@pytest.mark.parametrize("where", [0, 5, 9, 40])
+def test_damage_before_whole_games_is_reported_in_one_line(
+    tmp_path: Path, episodes: list[Episode], where: int
+) -> None:
+    path = tmp_path / "a.games"
+    data = bytearray(written(path, episodes))
+    data[len(episodes[0].to_bytes()) + where] ^= 0x10
+    path.write_bytes(data)
+    with pytest.raises(CorruptTableError, match=r"a\.games.*damaged between bytes.*remove it"):
+        read_episodes(path, GAME)
+
+
+def test_games_of_another_game_are_refused(tmp_path: Path, episodes: list[Episode]) -> None:
+    written(tmp_path / "a.games", episodes)
+    for name in ("drop-4-4-4", "connect4", "gomoku-9"):
+        with pytest.raises(CorruptTableError, match=f"it is no game of {name}"):
+            read_episodes(tmp_path / "a.games", game_by_name(name))
+
+
+def test_a_frame_with_a_right_checksum_and_wrong_content_is_refused(
+    tmp_path: Path, episodes: list[Episode]
+) -> None:
+    data = zlib.decompress(episodes[0].to_bytes()[12:])
+    for content in (zlib.compress(data + b"x"), zlib.compress(data[:-1]), b"no zlib"):
+        frame = struct.pack("<4sII", b"FFG1", len(content), zlib.crc32(content)) + content
+        (tmp_path / "a.games").write_bytes(frame)
+        with pytest.raises(CorruptTableError, match="cannot be read"):
+            read_episodes(tmp_path / "a.games", GAME)
+
+
+def test_a_full_disk_leaves_whole_games_only(
+    tmp_path: Path, episodes: list[Episode], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.games"
+    before = written(path, episodes[:2])
+    games = EpisodeFile(path)
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        games.append(episodes[2].to_bytes())
+    monkeypatch.undo()
+    games.close()
+    assert path.read_bytes() == before

@@ -1,0 +1,268 @@
+"""The options of self-play: names and defaults as promised, TOML and command line, bad values."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import run_cli
+
+from azfit.network import Network, NetworkConfig
+from azfit.self_play_config import PRESETS, by_game, combine, options, settled
+from solver.errors import InputError
+
+# What users were promised: every option of the table, with its default as --help shows it.
+PROMISED = {
+    "--sims": "100",
+    "--noise-eps": "0.25",
+    "--noise-eps-min": "0.1",
+    "--noise-steps": "0",
+    "--c-init": "1.4",
+    "--c-base-factor": "1000.0",
+    "--dirichlet-alpha": "10 / typical legal moves",
+    "--fpu-reduction": "0.2",
+    "--fpu-clamp": "on",
+    "--fpu-dynamic": "off",
+    "--temperature": "1.0",
+    "--temp-moves": "by game",
+    "--buffer": "500000",
+    "--lambda-steps": "0.1",
+    "--replay-ratio": "0.1",
+    "--epochs": "5",
+    "--policy-lr-scale": "0.1",
+    "--batch-size": "512",
+    "--lr": "0.003",
+    "--dropout": "0.2",
+    "--games-per-iteration": "70",
+    "--parallel-games": "100",
+    "--eval-games": "50",
+    "--accept": "0.52",
+    "--workers": "cores - 1, at least 1",
+    "--balance-sampling": "off",
+}
+
+
+@pytest.fixture(scope="module")
+def help_text() -> str:
+    ended = run_cli("self-play", "--help")
+    assert ended.code == 0
+    return " ".join(ended.out.split())
+
+
+@pytest.mark.parametrize("name", PROMISED)
+def test_help_shows_the_promised_options_and_defaults(help_text: str, name: str) -> None:
+    told = re.search(rf" {name} (?:/ --no-\S+ )?(.*?)\[default: (.*?)\]", help_text)
+    assert told is not None, f"{name} is not in --help"
+    assert told[2] == PROMISED[name]
+    assert "--" not in told[1], "that is another option's default"
+
+
+def test_what_help_shows_is_what_is_used() -> None:
+    config = settled({})
+    for name, shown in PROMISED.items():
+        value = getattr(config, name.removeprefix("--").replace("-", "_"))
+        if shown in ("on", "off"):
+            assert value is (shown == "on")
+        elif re.fullmatch(r"[0-9.]+", shown):
+            assert value == float(shown)
+    assert config.workers == max(1, (os.cpu_count() or 1) - 1)
+    assert config.game == "drop-4-4-4"
+    assert config.gate is True
+
+
+def test_alpha_of_the_noise_is_10_over_the_typical_moves() -> None:
+    from azfit.games import game_by_name
+
+    for name in ("drop-4-4-4", "connect4", "gomoku-15"):
+        game = game_by_name(name)
+        told = settled({"game": name}).search.c_options(game)
+        assert told.dirichlet_alpha == pytest.approx(10 / game.typical_moves)
+
+
+@pytest.mark.parametrize("name", ["drop-3-3-3", "drop-4-4-4", "connect4", "gomoku-9", "gomoku-15"])
+def test_every_game_has_a_network_and_a_schedule(name: str) -> None:
+    config = settled({"game": name})
+    network = Network(config.network)
+    assert network.config.dropout == 0.2
+    assert config.temp_moves is not None and config.temp_moves > 0
+    assert network.config.max_plies == config.max_plies
+    assert set(by_game(network.game)) == {"temp_moves", "max_plies", "kind", "width", "blocks"}
+
+
+def test_presets_grow_from_quick_to_strong() -> None:
+    quick, balanced, strong = (
+        combine(name, None, {"game": "connect4"}) for name in ("quick", "balanced", "strong")
+    )
+    assert balanced == combine(None, None, {"game": "connect4"}), "balanced is the default"
+    for name in ("sims", "games_per_iteration", "eval_games", "pool_games", "blocks"):
+        sizes = [getattr(config, name) for config in (quick, balanced, strong)]
+        assert sizes == sorted(set(sizes)), name
+    assert set(PRESETS) == {"quick", "balanced", "strong"}
+
+
+# ---- layers --------------------------------------------------------------------------
+
+
+def toml(folder: Path, text: str) -> Path:
+    path = folder / "options.toml"
+    path.write_text(text)
+    return path
+
+
+def test_typed_beats_file_beats_preset_beats_default(tmp_path: Path) -> None:
+    path = toml(
+        tmp_path, 'preset = "strong"\nsims = 33\ngames-per-iteration = 44\nfpu_clamp = false'
+    )
+    config = combine(None, path, {"games_per_iteration": 55})
+    assert (config.games_per_iteration, config.sims) == (55, 33)
+    assert config.eval_games == PRESETS["strong"]["eval_games"]
+    assert config.c_init == 1.4
+    assert config.fpu_clamp is False
+    assert combine("quick", path, {}).eval_games == PRESETS["quick"]["eval_games"]
+    assert combine(None, path, {"fpu_clamp": True}).fpu_clamp is True
+
+
+def test_a_budget_replaces_the_other_kind_of_budget(tmp_path: Path) -> None:
+    path = toml(tmp_path, "iterations = 7")
+    assert combine("strong", None, {}).iterations == 100
+    for config in (
+        combine("strong", None, {"minutes": 5.0}),
+        combine(None, path, {"minutes": 5.0}),
+    ):
+        assert (config.iterations, config.minutes) == (None, 5.0)
+    config = combine(None, toml(tmp_path, "minutes = 5"), {"iterations": 3})
+    assert (config.iterations, config.minutes) == (3, None)
+    with pytest.raises(InputError, match="exactly one"):
+        combine(None, None, {"iterations": 3, "minutes": 1.0})
+    with pytest.raises(InputError, match="exactly one"):
+        combine(None, toml(tmp_path, "iterations = 3\nminutes = 1"), {})
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ('game = "drop"\nn = 3\nm = 3', "drop-3-3-3"),
+        ('game = "drop"\nn = 4\nm = 5\nk = 3', "drop-4-5-3"),
+        ('game = "drop"', "drop-4-4-4"),
+        ('game = "gomoku"\nsize = 9', "gomoku-9"),
+        ('game = "gomoku"', "gomoku-15"),
+        ('game = "connect4"', "connect4"),
+        ('game = "drop-3-3-3"', "drop-3-3-3"),
+        ("", "drop-4-4-4"),
+    ],
+)
+def test_a_file_names_games_as_the_command_line_does(tmp_path: Path, text: str, name: str) -> None:
+    assert combine(None, toml(tmp_path, text), {}).game == name
+
+
+def test_every_option_can_be_given_in_a_file(tmp_path: Path) -> None:
+    config = settled({})
+    lines = []
+    for one in options():
+        value = getattr(config, one.name)
+        if value is not None:
+            text = f'"{value}"' if isinstance(value, str) else str(value).lower()
+            lines.append(f"{one.name.replace('_', '-')} = {text}")
+    assert combine(None, toml(tmp_path, "\n".join(lines)), {}) == config
+
+
+def test_a_stored_config_is_read_back_as_it_was() -> None:
+    for given in ({}, {"minutes": 2.0}, {"game": "gomoku-9", "dirichlet_alpha": 0.3}):
+        config = settled(given)
+        assert settled(config.to_dict()) == config
+
+
+# ---- what cannot be ------------------------------------------------------------------
+
+BAD_FILES = {
+    "simms = 5": "unknown option 'simms'",
+    'sims = "5"': "sims='5'",
+    "sims = 5.5": "sims=5.5",
+    "sims = 0": "sims=0",
+    "sims = true": "sims=True",
+    "fpu-clamp = 1": "fpu_clamp=1",
+    "lr = nan": "lr=nan",
+    "accept = 1.5": "accept=1.5",
+    "eval-games = 7": "eval_games=7",
+    "pool-games = 3": "pool_games=3",
+    "noise-steps = 5\nnoise-eps = 0.05": "noise_eps_min=0.1",
+    'lr-schedule = "wavy"': "lr_schedule='wavy'",
+    'game = "chess"': "game 'chess'",
+    "game = 5": "game=5",
+    "game = []": "game=[]",
+    'game = "drop"\nn = 3.5': "n=3.5",
+    'game = "connect4"\nsize = 9': "size with game",
+    "n = 3": "n, m, k go with",
+    'preset = "huge"': "preset 'huge'",
+    "preset = 3": "preset 3",
+    "[search]\nsims = 5": "unknown option 'search'",
+    "sims = ": "is no TOML",
+}
+
+
+@pytest.mark.parametrize("text", BAD_FILES)
+def test_bad_files_get_one_line_and_exit_code_2(tmp_path: Path, text: str) -> None:
+    run = tmp_path / "run"
+    ended = run_cli("self-play", "--run", run, "--config", toml(tmp_path, text))
+    assert_one_line(ended, BAD_FILES[text])
+    assert not run.exists()
+
+
+def assert_one_line(ended: Any, words: str) -> None:
+    assert ended.code == 2, ended
+    assert ended.out == ""
+    assert len(ended.err.strip().splitlines()) == 1
+    assert words in ended.err, ended.err
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        (("--sims", "0"), "sims=0"),
+        (("--sims", "many"), "--sims"),
+        (("--lr", "nan"), "lr=nan"),
+        (("--eval-games", "5"), "eval_games=5"),
+        (("--iterations", "0"), "iterations=0"),
+        (("--iterations", "2", "--minutes", "1"), "exactly one"),
+        (("--game", "gomoku", "--size", "10"), "Gomoku on 10 lines"),
+        (("--game", "chess"), "--game"),
+        (("--preset", "huge"), "--preset"),
+        (("--config", "nowhere.toml"), "nowhere.toml"),
+        (("--init", "nowhere.safetensors"), "nowhere.safetensors"),
+        (("--init", "FOREIGN"), "plays drop-3-3-3, not drop-4-4-4"),
+        (("--init", "JUNK"), "junk.safetensors"),
+        (("--game", "connect4", "--init", "shipped"), "no network for connect4 is shipped"),
+        (("--resume",), "has no config.json"),
+    ],
+)
+def test_bad_options_get_one_line_and_exit_code_2(
+    tmp_path: Path, typed: tuple[str, ...], words: str
+) -> None:
+    from azfit.checkpoint import save_checkpoint
+
+    foreign, junk = tmp_path / "foreign.safetensors", tmp_path / "junk.safetensors"
+    junk.write_bytes(b"\0" * 99)
+    if "FOREIGN" in typed:
+        save_checkpoint(foreign, Network(NetworkConfig(game="drop-3-3-3", width=8)))
+    named = {"FOREIGN": str(foreign), "JUNK": str(junk)}
+    run = tmp_path / "run"
+    ended = run_cli("self-play", "--run", run, *(named.get(one, one) for one in typed))
+    assert_one_line(ended, words)
+    assert not run.exists()
+
+
+def test_a_folder_that_exists_and_resume_with_options_are_refused(tmp_path: Path) -> None:
+    import json
+
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "config.json").write_text(json.dumps(settled({}).to_dict()))
+    assert_one_line(run_cli("self-play", "--run", run), "use --resume, or another folder")
+    for extra in (("--sims", "5"), ("--game", "drop"), ("--preset", "quick"), ("--no-gate",)):
+        ended = run_cli("self-play", "--run", run, "--resume", *extra)
+        assert_one_line(ended, "give --run alone")
+    (run / "resume.safetensors").write_bytes(b"\0" * 99)
+    assert_one_line(run_cli("self-play", "--run", run, "--resume"), "resume.safetensors")

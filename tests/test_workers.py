@@ -1,0 +1,176 @@
+"""Worker processes: the same games as without, whoever dies; and nothing hangs."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from tiny_self_play import tiny
+from workers_here import WorkersHere
+
+from azfit.arena import random_openings
+from azfit.games import game_by_name
+from azfit.network import Network
+from azfit.workers import DEATHS_IN_A_ROW, Workers, _Seat
+from solver.errors import FadefourError
+
+CONFIG = tiny(workers=2, sims=30)
+GAMES = range(8)
+
+
+def network(seed: int = 1) -> Network:
+    torch.manual_seed(seed)
+    return Network(CONFIG.network).eval()
+
+
+@pytest.fixture(scope="module")
+def workers() -> Iterator[Workers]:
+    """Two processes for all tests; each leaves them fit for the next."""
+    with Workers(CONFIG) as opened:
+        opened.set_network("best", network())
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def games() -> dict[int, bytes]:
+    """The same games, played in this process."""
+    threads = torch.get_num_threads()
+    here = WorkersHere(CONFIG)  # sets the threads to 1
+    here.set_network("best", network())
+    found = dict(here.share("play", GAMES, 0, "best"))
+    torch.set_num_threads(threads)
+    return found
+
+
+def collected(answers: Iterator[tuple[int, Any]]) -> dict[int, Any]:
+    found: dict[int, Any] = {}
+    for item, answer in answers:
+        assert item not in found, "an item was answered twice"
+        found[item] = answer
+    return found
+
+
+def test_games_arrive_exactly_once_and_are_those_of_one_process(
+    workers: Workers, games: dict[int, bytes]
+) -> None:
+    assert collected(workers.share("play", GAMES, 0, "best")) == games
+    assert collected(workers.share("play", [], 0, "best")) == {}
+    assert collected(workers.share("play", [5], 0, "best")) == {5: games[5]}
+
+
+def test_matches_are_those_of_one_process(workers: Workers) -> None:
+    openings = random_openings(game_by_name(CONFIG.game), 5, 2, np.random.default_rng(1))
+    here = WorkersHere(CONFIG)
+    for one in (workers, here):
+        one.set_network("candidate", network(2))
+        one.set_network("best", network())
+    content = (openings, "candidate", "best")
+    told = collected(workers.share("match", range(5), *content))
+    assert told == dict(here.share("match", range(5), *content))
+    assert all(score.games == 2 for score in told.values())
+    workers.forget("candidate")
+    workers.forget("candidate")
+
+
+@pytest.mark.parametrize("victims", [1, 2])
+def test_workers_killed_between_their_games_are_replaced(
+    workers: Workers, games: dict[int, bytes], victims: int
+) -> None:
+    before, replaced = workers.process_ids, workers.replaced
+    found: dict[int, bytes] = {}
+    for item, frame in workers.share("play", GAMES, 0, "best"):
+        if not found:
+            for pid in before[:victims]:
+                os.kill(pid, signal.SIGKILL)
+        assert item not in found
+        found[item] = frame
+    assert found == games
+    assert workers.replaced - replaced <= victims  # fewer if one had sent all before it died
+    assert len(set(workers.process_ids) & set(before)) == 2 - (workers.replaced - replaced)
+
+
+def test_a_worker_killed_while_idle_is_replaced_when_it_is_needed(
+    workers: Workers, games: dict[int, bytes]
+) -> None:
+    victim = workers._seats[1].process
+    assert victim.pid is not None
+    os.kill(victim.pid, signal.SIGKILL)
+    victim.join()
+    workers.set_network("best", network())
+    assert collected(workers.share("play", GAMES, 0, "best")) == games
+    assert victim.pid not in workers.process_ids
+
+
+def test_ctrl_c_is_the_masters_to_answer(workers: Workers, games: dict[int, bytes]) -> None:
+    before = workers.process_ids
+    found = {}
+    for item, frame in workers.share("play", GAMES, 0, "best"):
+        for pid in before:
+            os.kill(pid, signal.SIGINT)
+        found[item] = frame
+    assert found == games
+    assert workers.process_ids == before
+
+
+def test_an_error_in_a_worker_is_raised_here() -> None:
+    broken = network()
+    with torch.no_grad():
+        broken.heads.policy.weight.fill_(float("nan"))  # type: ignore[union-attr,operator]
+    with Workers(tiny(workers=1)) as own:
+        own.set_network("best", broken)
+        with pytest.raises(FadefourError, match="not finite") as raised:
+            collected(own.share("play", GAMES, 0, "best"))
+        assert "\n" not in str(raised.value)
+        ids = own.process_ids
+    assert not any(is_alive(pid) for pid in ids)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_workers_that_die_again_and_again_are_one_clear_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    hand_out, killed = Workers._hand_out, []
+
+    def hand_out_and_kill(own: Workers, seat: _Seat, *content: Any) -> None:
+        assert seat.process.pid is not None
+        hand_out(own, seat, *content)
+        os.kill(seat.process.pid, signal.SIGKILL)
+        killed.append(seat.process.pid)
+
+    monkeypatch.setattr(Workers, "_hand_out", hand_out_and_kill)
+    with Workers(tiny(workers=1)) as own:
+        own.set_network("best", network())
+        with pytest.raises(FadefourError, match=r"died 3 times in a row \(exit code -9\)"):
+            collected(own.share("play", GAMES, 0, "best"))
+    assert len(killed) == DEATHS_IN_A_ROW
+    assert not any(is_alive(pid) for pid in killed)
+
+
+def test_workers_started_before_one_that_cannot_be_are_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    started: list[_Seat] = []
+    real = _Seat.__init__
+
+    def second_fails(seat: _Seat, config: Any) -> None:
+        if started:
+            raise KeyboardInterrupt
+        real(seat, config)
+        started.append(seat)
+
+    monkeypatch.setattr(_Seat, "__init__", second_fails)
+    with pytest.raises(KeyboardInterrupt), Workers(CONFIG):
+        pass
+    assert started[0].process.exitcode == -signal.SIGTERM

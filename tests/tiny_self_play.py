@@ -1,0 +1,76 @@
+"""A run of self-play that takes a second, and what to compare two runs by."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from azfit.checkpoint import read_tensors
+from azfit.iteration_log import read_iterations
+from azfit.self_play_config import SelfPlayConfig, settled
+
+# One game at a time: a network's answers depend on the number of rows by a rounding, so only then
+# are games that were lost and played again the same to the last bit.
+TINY: dict[str, Any] = {
+    "game": "drop-3-3-3",
+    "iterations": 4,
+    "sims": 8,
+    "games_per_iteration": 5,
+    "parallel_games": 1,
+    "workers": 1,
+    "threads": 1,
+    "backend": "torch",
+    "width": 16,
+    "blocks": 1,
+    "buffer": 90,
+    "replay_ratio": 1.0,
+    "epochs": 2,
+    "batch_size": 32,
+    "eval_games": 4,
+    "accept": 0.5,
+    "pool_games": 2,
+    "max_plies": 20,
+}
+
+
+def tiny(**changes: Any) -> SelfPlayConfig:
+    return settled(TINY | changes)
+
+
+def final_state(run: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    tensors, about = read_tensors(run / "resume.safetensors")
+    del about["seconds"]
+    return tensors, about
+
+
+def told_by(run: Path) -> list[dict[str, Any]]:
+    """The lines of the iterations without what the clock decides."""
+    lines = read_iterations(run)
+    for line in lines:
+        del line["seconds"]
+    return lines
+
+
+def games_of(run: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in (run / "games").iterdir()}
+
+
+def assert_same_run(run: Path, other: Path) -> None:
+    """The same weights, optimiser, ratings, metrics, games and best network, to the last bit."""
+    (mine, about), (theirs, about_theirs) = final_state(run), final_state(other)
+    assert mine.keys() == theirs.keys()
+    for name in mine:
+        assert mine[name].equal(theirs[name]), name
+    about.pop("sha256"), about_theirs.pop("sha256")
+    assert about == about_theirs
+    assert told_by(run) == told_by(other)
+    assert games_of(run) == games_of(other)
+    assert best_of(run) == best_of(other)
+    checkpoints = [sorted(p.name for p in (r / "checkpoints").iterdir()) for r in (run, other)]
+    assert checkpoints[0] == checkpoints[1]
+
+
+def best_of(run: Path) -> str:
+    return str(read_tensors(run / "best.safetensors")[1]["sha256"])
