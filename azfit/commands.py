@@ -242,7 +242,7 @@ def grade_command(
 
 def _game_of(checkpoint: str) -> str:
     """ "connect4" if the checkpoint says so; whatever else is wrong with it is found later."""
-    _need_torch()
+    need_torch()
     from azfit.checkpoint import game_of_checkpoint
 
     return "drop" if checkpoint == "shipped" else game_of_checkpoint(checkpoint)
@@ -258,7 +258,7 @@ def _grade_connect4(
     threads: int,
     as_json: bool,
 ) -> None:
-    _need_torch()
+    need_torch()
     from azfit.connect4_labels import labelled_sets
     from azfit.connect4_players import load_player
     from azfit.grade_connect4 import compare, grade_connect4, text
