@@ -172,6 +172,9 @@ def train_command(
 @click.option("--seed", default=0, show_default=True)
 @sims_option
 @click.option("--in-play", type=int, help="Also the positions it reaches in so many games.")
+@click.option(
+    "--opening-plies", default=2, show_default=True, help="Random plies before those games."
+)
 @click.option("--png", type=click.Path(dir_okay=False, path_type=Path), help="Draw the grade.")
 @click.option("--blunders", default=10, show_default=True, help="Worst blunders to show.")
 @json_option
@@ -188,6 +191,7 @@ def grade_command(
     seed: int,
     sims: int | None,
     in_play: int | None,
+    opening_plies: int,
     png: Path | None,
     blunders: int,
     as_json: bool,
@@ -205,7 +209,9 @@ def grade_command(
       fadefour grade --game connect4 runs/c4/checkpoint.safetensors --sims 100
     """
     if (game or _game_of(checkpoints[0])) == "connect4":
-        refuse_options_of_drop("n", "m", "k", "grade_all", "in_play", "png", "blunders")
+        refuse_options_of_drop(
+            "n", "m", "k", "grade_all", "in_play", "opening_plies", "png", "blunders"
+        )
         _grade_connect4(checkpoints, sets, sample, seed, sims, folder, threads, as_json)
         return
     if sets:
@@ -228,7 +234,14 @@ def grade_command(
             grades.append(graded)
             entry, lines = graded.to_dict(), [text(graded, blunders)]
             if in_play is not None:
-                matches = grade_in_play(player, table, games=in_play, seed=seed, progress=report)
+                matches = grade_in_play(
+                    player,
+                    table,
+                    games=in_play,
+                    seed=seed,
+                    opening_plies=opening_plies,
+                    progress=report,
+                )
                 entry["in_play"] = [match.to_dict() for match in matches]
                 lines.append(in_play_text(matches))
             told.append(entry)

@@ -221,4 +221,39 @@ def plot_command(run: Path, png: Path | None, as_json: bool) -> None:
     show(as_json, {"png": str(written)}, f"wrote {written}")
 
 
-COMMANDS = [self_play_command, diagnose_command, inspect_buffer_command, plot_command]
+# ---- match --------------------------------------------------------------------------
+
+
+@click.command("match")
+@click.argument("player")
+@click.argument("opponent")
+@click.option("--games", default=100, show_default=True, help="An even number.")
+@click.option("--sims", default=100, show_default=True, help="A move; 0: the network alone.")
+@click.option("--seed", default=0, show_default=True, help="Of the openings.")
+@json_option
+def match_command(
+    player: str, opponent: str, games: int, sims: int, seed: int, as_json: bool
+) -> None:
+    """Play two networks of one game against each other, or a network against 'random'.
+
+    Each random opening of two plies is played twice, with the colours exchanged.
+
+    \b
+    Examples:
+      fadefour match runs/four/best.safetensors runs/four/checkpoints/step-000000000.safetensors
+      fadefour match runs/gomoku/best.safetensors random --games 20
+    """
+    need_torch()
+    from azfit.match import play_match
+
+    told = play_match(player, opponent, games=games, sims=sims, seed=seed)
+    show(as_json, told.to_dict(), str(told))
+
+
+COMMANDS = [
+    self_play_command,
+    match_command,
+    diagnose_command,
+    inspect_buffer_command,
+    plot_command,
+]

@@ -1,0 +1,72 @@
+"""Matches between checkpoints: who plays whom, and what the score means."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+import torch
+from click.testing import CliRunner
+
+from azfit.checkpoint import save_checkpoint
+from azfit.elo import PRIOR_DRAWS, difference, expected
+from azfit.match import play_match
+from azfit.network import Network, NetworkConfig
+from azfit.self_play_commands import match_command
+from solver import InputError
+
+
+def checkpoint(path: Path, game: str, seed: int = 0) -> str:
+    torch.manual_seed(seed)
+    shape = {"width": 16, "blocks": 1, "canonical": False, "hide_leaving": False}
+    network = Network(NetworkConfig(game=game, max_plies=42, rate_moves=False, **shape))
+    return str(save_checkpoint(path / f"{game}-{seed}.safetensors", network))
+
+
+def test_a_network_draws_level_with_itself(tmp_path: Path) -> None:
+    """Both sides of every pair are the same player, so a win as first is a loss as second."""
+    name = checkpoint(tmp_path, "connect4")
+    score = play_match(name, name, games=12, sims=8).score
+    assert score.share == 0.5 and score.games == 12
+    assert score.wins == score.losses[::-1] and score.draws[0] == score.draws[1]
+
+
+def test_search_beats_chance(tmp_path: Path) -> None:
+    """Even an untrained network sees wins and losses a few plies ahead."""
+    told = play_match(checkpoint(tmp_path, "connect4"), "random", games=20, sims=64)
+    assert told.score.share > 0.8
+    assert told.to_dict()["opponent"] == "random"
+
+
+def test_the_difference_is_the_inverse_of_the_expected_score() -> None:
+    for share, games in ((0.5, 10), (0.75, 40), (1.0, 20), (0.0, 20)):
+        points = share * games + PRIOR_DRAWS / 2
+        assert math.isclose(expected(difference(share, games)), points / (games + PRIOR_DRAWS))
+
+
+@pytest.mark.parametrize(
+    ("players", "options", "said"),
+    [
+        (("random", "random"), {}, "checkpoint for one"),
+        (("connect4", "gomoku-9"), {}, "connect4 and gomoku-9"),
+        (("connect4", "random"), {"games": 3}, "even number"),
+        (("connect4", "random"), {"sims": -1}, "--sims -1"),
+    ],
+)
+def test_impossible_matches_are_refused(
+    tmp_path: Path, players: tuple[str, str], options: dict[str, int], said: str
+) -> None:
+    names = [one if one == "random" else checkpoint(tmp_path, one) for one in players]
+    with pytest.raises(InputError, match=said):
+        play_match(names[0], names[1], **options)
+
+
+def test_the_command_tells_scores_by_colour(tmp_path: Path) -> None:
+    name = checkpoint(tmp_path, "connect4")
+    arguments = [name, "random", "--games", "4", "--sims", "0", "--json"]
+    told = json.loads(CliRunner().invoke(match_command, arguments).stdout)
+    assert told["games"] == 4 and sum(told["wins"] + told["draws"] + told["losses"]) == 4
+    words = CliRunner().invoke(match_command, arguments[:-1]).stdout
+    assert "moving first" in words and "Elo" in words
