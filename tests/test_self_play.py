@@ -86,7 +86,7 @@ def test_a_seed_repeats_a_run_and_another_does_not(whole: Path, tmp_path: Path) 
 def test_the_folder_stores_what_was_used(whole: Path) -> None:
     assert read_config(whole) == tiny()
     stored = json.loads((whole / "config.json").read_text())
-    assert stored["sims"] == 8 and stored["c_init"] == 1.4
+    assert stored["sims"] == 5 and stored["c_init"] == 1.4
     network, about = load_checkpoint(whole / "best.safetensors", "drop-3-3-3")
     accepted = [line["iteration"] for line in told_by(whole) if line["accepted"]]
     assert about["iteration"] == accepted[-1]
@@ -396,10 +396,10 @@ def test_steps_targets_beyond_the_last_bin_keep_their_parity(
     for plies, outcome, told in zip(left.tolist(), wdl, seen[0].steps.tolist(), strict=True):
         if outcome == 1:
             assert told == -100
-        elif plies <= 20:
+        elif plies <= 16:
             assert told == plies - 1
         else:
-            assert told in (18, 19) and (told + 1) % 2 == plies % 2
+            assert told in (14, 15) and (told + 1) % 2 == plies % 2
 
 
 # ---- a network to begin with ---------------------------------------------------------
@@ -407,7 +407,7 @@ def test_steps_targets_beyond_the_last_bin_keep_their_parity(
 
 def oracle_network(**changes: Any) -> Network:
     torch.manual_seed(9)
-    shape = {"game": "drop-3-3-3", "width": 24, "blocks": 1, "max_plies": 18}
+    shape = {"game": "drop-3-3-3", "width": 24, "blocks": 1, "max_plies": 14}
     return Network(NetworkConfig(**shape | changes)).eval()
 
 
@@ -448,7 +448,7 @@ def test_a_run_stopped_before_its_config_is_no_run(
     [
         ({"game": "drop-4-4-4"}, {"width": None}, "plays drop-4-4-4, not drop-3-3-3"),
         ({}, {"width": 48}, "width=48"),
-        ({"max_plies": 40}, {"width": None}, "max_plies=20"),
+        ({"max_plies": 40}, {"width": None}, "max_plies=16"),
     ],
 )
 def test_an_init_that_does_not_fit_is_refused(
