@@ -30,9 +30,10 @@ from azfit.replay import ReplayBatch
 from azfit.search import Evaluator as Evaluates
 from azfit.search_check import Searched, differences, repeated_searches, searched, without_noise
 from azfit.search_config import SearchConfig
-from azfit.self_play import games_told, read_config, watch, watched_positions
+from azfit.self_play import read_config
 from azfit.self_play_config import SelfPlayConfig, settled
 from azfit.self_play_games import play_games
+from azfit.self_play_run import games_told
 from azfit.stored_games import StoredGames, read_games
 from azfit.truth import (
     MOST_SOLVED,
@@ -44,6 +45,7 @@ from azfit.truth import (
     results_of_moves,
     value_errors,
 )
+from azfit.watched import watch, watched_positions
 from solver.errors import InputError
 
 # Positions searched with an option and without, per side: a share is then known to 3 points.

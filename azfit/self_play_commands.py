@@ -55,18 +55,12 @@ def _as_option(one: Any) -> click.Option:
     return click.Option([f"--{name}", one.name], type=kind, default=None, help=words)
 
 
-def _game_name(game: str, n: int, m: int, k: int | None, size: int) -> str:
-    if game == "drop":
-        return f"drop-{n}-{m}-{k or n}"
-    return game if game == "connect4" else f"gomoku-{size}"
-
-
 @click.command("self-play", cls=SelfPlayCommand)
 @click.option("--game", type=click.Choice(["drop", "connect4", "gomoku"]), default=None)
-@click.option("--n", default=4, show_default=True, help="drop: board side.")
-@click.option("--m", default=4, show_default=True, help="drop: pieces each player may have.")
+@click.option("--n", type=int, help="drop: board side.  [default: 4]")
+@click.option("--m", type=int, help="drop: pieces each player may have.  [default: 4]")
 @click.option("--k", type=int, help="drop: pieces in a row that win.  [default: n]")
-@click.option("--size", default=15, show_default=True, help="gomoku: lines of the board.")
+@click.option("--size", type=int, help="gomoku: lines of the board.  [default: 15]")
 @click.option(
     "--run",
     "run_folder",
@@ -86,10 +80,6 @@ def _game_name(game: str, n: int, m: int, k: int | None, size: int) -> str:
 @json_option
 def self_play_command(
     game: str | None,
-    n: int,
-    m: int,
-    k: int | None,
-    size: int,
     run_folder: Path,
     resume: bool,
     preset: str | None,
@@ -110,17 +100,18 @@ def self_play_command(
     """
     from azfit.checkpoint import load_checkpoint
     from azfit.self_play import read_config, self_play
-    from azfit.self_play_config import combine
+    from azfit.self_play_config import GAME_NUMBERS, combine, full_name
 
     given = {name: value for name, value in typed.items() if value is not None}
+    numbers = {name: given.pop(name) for name in GAME_NUMBERS if name in given}
     stream = None if as_json else sys.stderr
     if resume:
-        if given or preset or config_file or init or game:
+        if given or numbers or preset or config_file or init or game:
             raise InputError("--resume goes on with the options of the run: give --run alone")
         run = self_play(read_config(run_folder), run_folder, resume=True, stream=stream)
     else:
-        if game is not None:
-            given["game"] = _game_name(game, n, m, k, size)
+        if game is not None or numbers:
+            given["game"] = full_name(game, numbers)
         config = combine(preset, config_file, given)
         start = None
         if init is not None:

@@ -278,7 +278,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"--config '{path}' is no TOML: {error}") from None
     told = {name.replace("-", "_"): value for name, value in given.items()}
-    known = {one.name for one in options()} | {"preset", "n", "m", "k", "size"}
+    known = {one.name for one in options()} | {"preset", *GAME_NUMBERS}
     for name in told:
         if name not in known:
             raise InputError(f"--config '{path}': unknown option '{name}'; see --help")
@@ -287,20 +287,29 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 def _with_full_name(path: Path, told: dict[str, Any]) -> dict[str, Any]:
     """game = "drop" with n, m, k, and "gomoku" with size, as on the command line."""
-    numbers = {name: told.pop(name) for name in ("n", "m", "k", "size") if name in told}
+    numbers = {name: told.pop(name) for name in GAME_NUMBERS if name in told}
     for name, value in numbers.items():
         if isinstance(value, bool) or not isinstance(value, int):
             raise InputError(f"--config '{path}': {name}={value!r}: use a whole number")
-    if told.get("game") == "drop" and "size" not in numbers:
-        n, m = numbers.get("n", 4), numbers.get("m", 4)
-        told["game"] = f"drop-{n}-{m}-{numbers.get('k', n)}"
-    elif told.get("game") == "gomoku" and not numbers.keys() - {"size"}:
-        told["game"] = f"gomoku-{numbers.get('size', 15)}"
-    elif numbers:
-        raise InputError(
-            f'--config \'{path}\': n, m, k go with game = "drop", size with game = "gomoku"'
-        )
+    if "game" in told or numbers:
+        told["game"] = full_name(told.get("game"), numbers)
     return told
+
+
+GAME_NUMBERS = ("n", "m", "k", "size")
+
+
+def full_name(game: Any, numbers: dict[str, int]) -> Any:
+    """ "drop" with n, m, k, or "gomoku" with size, as ``game_by_name`` takes it."""
+    if game == "drop" and "size" not in numbers:
+        n, m = numbers.get("n", 4), numbers.get("m", 4)
+        return f"drop-{n}-{m}-{numbers.get('k', n)}"
+    if game == "gomoku" and not numbers.keys() - {"size"}:
+        return f"gomoku-{numbers.get('size', 15)}"
+    if numbers:
+        given = ", ".join(f"{name}={value}" for name, value in numbers.items())
+        raise InputError(f"{given}: n, m, k go with the game drop, size goes with gomoku")
+    return game
 
 
 def combine(preset: str | None, config_file: Path | None, typed: dict[str, Any]) -> SelfPlayConfig:

@@ -16,13 +16,15 @@ from tiny_self_play import TINY, assert_same_run, best_of, final_state, tiny, to
 from workers_here import WorkersHere
 
 import azfit.self_play as module
+import azfit.self_play_run as run_module
 from azfit.checkpoint import checkpoints_in, load_checkpoint, save_checkpoint
 from azfit.episode import EpisodeFile, read_episodes
 from azfit.games import game_by_name
 from azfit.iteration_log import IterationLog
 from azfit.network import Network, NetworkConfig
 from azfit.replay import ReplayBatch
-from azfit.self_play import POOL_MEMBERS, SelfPlay, iterations, read_config, self_play, thinned
+from azfit.self_play import iterations, read_config, self_play
+from azfit.self_play_run import POOL_MEMBERS, SelfPlay, thinned
 from solver.errors import CorruptTableError, InputError, NoRoomError
 from solver.storage import writing_in
 
@@ -387,8 +389,8 @@ def test_steps_targets_beyond_the_last_bin_keep_their_parity(
 ) -> None:
     left = np.arange(1, 60)
     seen: list[Any] = []
-    real = module.losses
-    monkeypatch.setattr(module, "losses", lambda o, t, c: seen.append(t) or real(o, t, c))
+    real = run_module.losses
+    monkeypatch.setattr(run_module, "losses", lambda o, t, c: seen.append(t) or real(o, t, c))
     planes = np.repeat(GAME.planes(GAME.start()[None]), len(left), axis=0)
     policy = np.full((len(left), 9), 1 / 9, np.float32)
     wdl = np.where(left == 7, 1, 0)

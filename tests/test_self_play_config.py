@@ -194,7 +194,7 @@ BAD_FILES = {
     "game = 5": "game=5",
     "game = []": "game=[]",
     'game = "drop"\nn = 3.5': "n=3.5",
-    'game = "connect4"\nsize = 9': "size with game",
+    'game = "connect4"\nsize = 9': "size goes with",
     "n = 3": "n, m, k go with",
     'preset = "huge"': "preset 'huge'",
     "preset = 3": "preset 3",
