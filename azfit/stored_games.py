@@ -112,10 +112,10 @@ def read_games(folder: Path, game: Game) -> StoredGames:
     episodes: list[Episode] = []
     cut: list[str] = []
     for path in paths:
+        found = read_episodes(path, game)
         rest = unread_bytes(path)
         if rest:
             cut.append(f"'{path}' ends within a game: its last {rest} bytes are left out")
-        found = read_episodes(path, game)
         _check(path, found, game)
         episodes += found
     return StoredGames(game, episodes, cut)
