@@ -61,6 +61,7 @@ bench: $(VENV)/tests.installed
 	$(BIN)/python bench/solver_speed.py --m5
 	$(BIN)/python bench/search_speed.py
 	$(BIN)/python bench/network_search.py
+	$(BIN)/python bench/self_play_speed.py
 	$(BIN)/python bench/connect4_solver.py --limit 100
 	$(BIN)/fadefour solve --table-only --data build/bench
 	$(BIN)/python bench/sampler_speed.py --data build/bench
