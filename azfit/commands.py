@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from solver.commands import (
+    Command,
     json_option,
     progress_for,
     refuse_options_of_drop,
@@ -70,17 +72,22 @@ sims_option = click.option("--sims", type=int, help="Search with so many simulat
 checkpoint_argument = click.argument("checkpoint", type=click.Path(dir_okay=False))
 
 
+def run_option(holds: str) -> Callable[[Command], Command]:
+    """--run: the folder of a run, and what it holds in words."""
+    return click.option(
+        "--run",
+        "run_folder",
+        type=click.Path(file_okay=False, path_type=Path),
+        required=True,
+        help=f"Folder of the run: {holds}.",
+    )
+
+
 # ---- train-from-oracle --------------------------------------------------------------------------
 
 
 @click.command("train-from-oracle")
-@click.option(
-    "--run",
-    "run_folder",
-    type=click.Path(file_okay=False, path_type=Path),
-    required=True,
-    help="Folder of the run: config, metrics, curves, checkpoints.",
-)
+@run_option("config, metrics, curves, checkpoints")
 @click.option("--resume", is_flag=True, help="Go on with the run in that folder.")
 @click.option(
     "--preset",

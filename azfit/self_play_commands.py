@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from azfit.commands import need_torch, shipped_network
+from azfit.commands import need_torch, run_option, shipped_network
 from solver.commands import json_option, show
 from solver.errors import InputError
 
@@ -61,13 +61,7 @@ def _as_option(one: Any) -> click.Option:
 @click.option("--m", type=int, help="drop: pieces each player may have.  [default: 4]")
 @click.option("--k", type=int, help="drop: pieces in a row that win.  [default: n]")
 @click.option("--size", type=int, help="gomoku: lines of the board.  [default: 15]")
-@click.option(
-    "--run",
-    "run_folder",
-    type=click.Path(file_okay=False, path_type=Path),
-    required=True,
-    help="Folder of the run: config, games, metrics, curves, checkpoints.",
-)
+@run_option("config, games, metrics, curves, checkpoints")
 @click.option("--resume", is_flag=True, help="Go on with the run in that folder.")
 @click.option("--preset", type=click.Choice(["quick", "balanced", "strong"]))
 @click.option(

@@ -107,13 +107,12 @@ def _losses(axis: Axis, lines: list[Line]) -> None:
     axis.set_ylim(bottom=0)
 
 
-def _entropies(axis: Axis, lines: list[Line]) -> None:
+def _of_fresh_games(
+    axis: Axis, lines: list[Line], entries: tuple[tuple[str, str, str], ...]
+) -> None:
+    """Entries (name, label, line style) of the assessment of new games, a colour a side."""
     for side in SIDES:
-        for name, label, style in (
-            ("network_entropy", "network", "-"),
-            ("target_entropy", "targets", "--"),
-            ("kl", "KL", ":"),
-        ):
+        for name, label, style in entries:
             _line(
                 axis,
                 lines,
@@ -122,20 +121,16 @@ def _entropies(axis: Axis, lines: list[Line]) -> None:
                 linestyle=style,
                 label=f"{side}, {label}",
             )
+
+
+def _entropies(axis: Axis, lines: list[Line]) -> None:
+    entries = (("network_entropy", "network", "-"), ("target_entropy", "targets", "--"))
+    _of_fresh_games(axis, lines, (*entries, ("kl", "KL", ":")))
     axis.set_ylim(bottom=0)
 
 
 def _values(axis: Axis, lines: list[Line]) -> None:
-    for side in SIDES:
-        for name, style in (("value", "-"), ("outcome", "--")):
-            _line(
-                axis,
-                lines,
-                ("fresh", side, name),
-                color=COLOURS[side],
-                linestyle=style,
-                label=f"{side}, {name}",
-            )
+    _of_fresh_games(axis, lines, (("value", "value", "-"), ("outcome", "outcome", "--")))
     axis.set_ylim(-1, 1)
 
 

@@ -110,7 +110,7 @@ def _main(pipe: Any, config: SelfPlayConfig) -> None:
         return
     except FadefourError as error:
         pipe.send(("error", str(error)))
-    except Exception:
+    except Exception:  # whatever it is, the master raises it again, with this traceback
         pipe.send(("failure", traceback.format_exc()))
 
 

@@ -12,7 +12,6 @@ import re
 import shlex
 import sys
 from pathlib import Path
-from typing import NamedTuple
 
 import cffi
 from setuptools import Distribution, Extension
@@ -22,97 +21,41 @@ CSRC = Path(__file__).resolve().parent
 ROOT = CSRC.parent
 
 
-class Kernels(NamedTuple):
-    """The C files of one extension module; headers in the order in which they build on others."""
-
-    headers: list[str]
-    sources: list[str]
-
-
-MODULES = {
-    "solver": Kernels(
-        headers=[
-            "rules",
-            "symmetry",
-            "work",
-            "index",
-            "nodes",
-            "moves",
-            "retrograde",
-            "fill",
-            "swap",
-            "records",
-            "read_records",
-            "audit",
-            "connect4_solver",
-        ],
-        sources=[
-            "rules",
-            "symmetry",
-            "index",
-            "nodes",
-            "moves",
-            "retrograde",
-            "fill",
-            "swap",
-            "records",
-            "read_records",
-            "audit",
-            "connect4_solver",
-        ],
-    ),
-    "azfit": Kernels(
-        headers=[
-            "rules",
-            "symmetry",
-            "work",
-            "index",
-            "nodes",
-            "moves",
-            "sampler",
-            "game",
-            "search",
-        ],
-        sources=[
-            "rules",
-            "symmetry",
-            "index",
-            "nodes",
-            "moves",
-            "sampler",
-            "game",
-            "drop_oldest",
-            "connect4",
-            "gomoku",
-            "search",
-            "search_root",
-        ],
-    ),
-}
+# Each module's parts, in the order in which their headers build on others: NAME.h, NAME.c or both.
+RULES = ["rules", "symmetry", "work", "index", "nodes", "moves"]
+SOLVER = ["retrograde", "fill", "swap", "records", "read_records", "audit", "connect4_solver"]
+LEARNING = ["sampler", "game", "drop_oldest", "connect4", "gomoku", "search", "search_root"]
+MODULES = {"solver": [*RULES, *SOLVER], "azfit": [*RULES, *LEARNING]}
 
 # The package is compiled where it is installed, so the compiler may use all of this machine.
 # FADEFOUR_CFLAGS replaces these flags (for a wheel that travels: "-O3 -march=x86-64-v2").
 DEFAULT_CFLAGS = "-O3 -march=native -std=c11 -Wall -Wextra -Werror"
 
 
+def files(package: str, suffix: str) -> list[str]:
+    """The module's files of this kind."""
+    names = [name + suffix for name in MODULES[package]]
+    return [name for name in names if (CSRC / name).exists()]
+
+
 def declarations(headers: list[str]) -> str:
     parts = []
     for header in headers:
-        text = (CSRC / f"{header}.h").read_text()
+        text = (CSRC / header).read_text()
         parts += re.findall(r"/\* cdef \*/(.*?)/\* end cdef \*/", text, flags=re.DOTALL)
     return "\n".join(parts)
 
 
 def extension(package: str, generated: Path) -> Extension:
     """The extension ``package._kernels``; its generated C file goes under ``generated``."""
-    kernels = MODULES[package]
+    headers, sources = files(package, ".h"), files(package, ".c")
     flags = shlex.split(os.environ.get("FADEFOUR_CFLAGS", DEFAULT_CFLAGS))
     ffi = cffi.FFI()
-    ffi.cdef(declarations(kernels.headers))
+    ffi.cdef(declarations(headers))
     ffi.set_source(
         f"{package}._kernels",
-        "\n".join(f'#include "{header}.h"' for header in kernels.headers),
-        sources=[f"csrc/{source}.c" for source in kernels.sources],
+        "\n".join(f'#include "{header}"' for header in headers),
+        sources=[f"csrc/{source}" for source in sources],
         depends=[f"csrc/{header.name}" for header in CSRC.glob("*.h")],
         include_dirs=["csrc"],
         extra_compile_args=flags,

@@ -6,7 +6,6 @@ Sources of truth: brute force over 3x3, walks and fixpoints in plain Python, pro
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import brute_force
 import numpy as np
 import pytest
 from fixed_players import Chosen, HashedNetwork, Key, Spoiled, class_of, dawdler
+from slow import slow
 
 from azfit.certificate import (
     REFUTED,
@@ -183,9 +183,7 @@ def test_one_certificate_serves_both_colours_if_neither_can_be_beaten(tmp_path: 
     assert both.positions == len(seen)
 
 
-@pytest.mark.skipif(
-    "FADEFOUR_SLOW_TESTS" not in os.environ, reason="minutes: set FADEFOUR_SLOW_TESTS=1"
-)
+@slow
 def test_the_tables_player_is_unbeaten_as_both_on_4x4(table44: DenseTable, tmp_path: Path) -> None:
     (both,) = certify(TablePlayer(table44))
     assert (both.kind, both.sides, both.positions) == (UNBEATEN, "xy", 14_727_515)

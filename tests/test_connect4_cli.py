@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from plain_connect4 import POSITIONS, scored_games, state_of
+from slow import ASKED_FOR
 
 from solver.connect4 import Connect4Position, Connect4Solver
 from solver.connect4_sets import SETTING, read_set, set_files, verify_sets
@@ -17,7 +17,6 @@ from solver.errors import InputError
 
 Command = Callable[..., Any]
 
-SLOW = "FADEFOUR_SLOW_TESTS" in os.environ
 PUBLIC = ("L1_R1", "L1_R2", "L1_R3", "L2_R1", "L2_R2", "L3_R1")
 # Positions of each set that make test solves; the rest, minutes of it, with FADEFOUR_SLOW_TESTS.
 QUICKLY = {"L1_R2": 150, "L1_R3": 6}
@@ -157,7 +156,7 @@ def test_every_score_of_a_public_set_is_found(name: str, tmp_path: Path) -> None
         pytest.skip(f"{SETTING} has no Test_{name}.txt")
     lines = path.read_text().splitlines(keepends=True)
     some = tmp_path / path.name
-    some.write_text("".join(lines if SLOW else lines[: QUICKLY.get(name, len(lines))]))
+    some.write_text("".join(lines if ASKED_FOR else lines[: QUICKLY.get(name, len(lines))]))
     with Connect4Solver() as solver:
         (check,) = verify_sets([some], solver)
     assert check.wrong == [] and check.correct == check.total

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import signal
 import threading
@@ -173,14 +172,6 @@ def test_a_finished_game_is_lost_in_0_plies_or_drawn(solver: Connect4Solver) -> 
 def test_a_win_at_once_scores_18_on_the_fourth_stone(solver: Connect4Solver) -> None:
     assert solver.value(Connect4Position.parse("121212")) == ("win", 1, 18)
     assert plies_to_end(0, 10) == 32
-
-
-@pytest.mark.skipif(
-    "FADEFOUR_SLOW_TESTS" not in os.environ, reason="minutes: set FADEFOUR_SLOW_TESTS=1"
-)
-def test_the_first_player_wins_the_empty_board_with_the_21st_stone() -> None:
-    with Connect4Solver() as solver:
-        assert solver.value(Connect4Position()) == ("win", 41, 1)
 
 
 def test_notation_goes_in_and_out(solver: Connect4Solver) -> None:

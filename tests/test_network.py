@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
+from slow import ASKED_FOR
 
 from azfit.checkpoint import checkpoints_in, load_checkpoint, remove_old, save_checkpoint
 from azfit.games import DropOldest, game_by_name
@@ -261,7 +262,7 @@ def test_the_last_checkpoints_are_kept(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_back_ends_agree_with_the_network(backend: str) -> None:
-    if backend == "compile" and not os.environ.get("FADEFOUR_SLOW_TESTS"):
+    if backend == "compile" and not ASKED_FOR:
         pytest.skip("torch.compile takes most of a minute: set FADEFOUR_SLOW_TESTS=1")
     network = shaken(CONFIGS[0])
     game = game_by_name(network.config.game)

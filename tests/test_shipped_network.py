@@ -1,11 +1,11 @@
 """The network in data/: it loads, plays without a blunder, and its grade is its own."""
 
 import json
-import os
 from pathlib import Path
 
 import numpy as np
 import pytest
+from slow import slow
 
 from azfit.certificate import listed_positions, read_certificate
 from azfit.certificate_check import check_certificate
@@ -59,8 +59,6 @@ def test_its_certificate_is_closed_where_it_is_looked_at(player):
     assert listed[found.astype(np.int64)].all()
 
 
-@pytest.mark.skipif(
-    os.environ.get("FADEFOUR_SLOW_TESTS") != "1", reason="minutes: set FADEFOUR_SLOW_TESTS=1"
-)
+@slow
 def test_its_certificate_holds(player):
     assert check_certificate(CERTIFICATE, player, rules=Rules()).ok

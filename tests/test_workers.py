@@ -174,3 +174,10 @@ def test_workers_started_before_one_that_cannot_be_are_ended(
     with pytest.raises(KeyboardInterrupt), Workers(CONFIG):
         pass
     assert started[0].process.exitcode == -signal.SIGTERM
+
+
+def test_an_error_nobody_foresaw_is_raised_again_with_its_traceback() -> None:
+    raises = pytest.raises(RuntimeError, match="in a worker")
+    with Workers(tiny(workers=1)) as alone, raises as raised:
+        collected(alone.share("play", GAMES, 0, "a network that nobody sent"))
+    assert "Traceback" in str(raised.value) and "KeyError" in str(raised.value)
