@@ -331,7 +331,7 @@ def read_config(folder: str | Path) -> TrainingConfig:
     path = Path(folder) / "config.json"
     try:
         return TrainingConfig.from_dict(json.loads(path.read_text()))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise InputError(f"'{folder}' is no run to resume: it has no config.json") from None
     except (ValueError, TypeError, KeyError) as error:
         raise InputError(f"'{path}' cannot be read: {str(error).splitlines()[0]}") from None

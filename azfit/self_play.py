@@ -121,7 +121,7 @@ def read_config(folder: str | Path) -> SelfPlayConfig:
     path = Path(folder) / "config.json"
     try:
         return settled(json.loads(path.read_text()))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise InputError(f"'{folder}' is no run of self-play: it has no config.json") from None
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise InputError(f"'{path}' cannot be read: {str(error).splitlines()[0]}") from None

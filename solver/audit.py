@@ -162,8 +162,7 @@ def verify_folder(
         has_table = is_there(dense)
         if not sources and not has_table:
             raise MissingTableError(
-                f"'{folder}' has nothing to verify for {rules.name}: "
-                f"{solve_command(rules)} --data {folder}"
+                f"'{folder}' has nothing to verify for {rules.name}: {solve_command(rules, folder)}"
             )
         told = {kind: _read(source, crew, progress) for kind, source in sources.items()}
         reference = _dense_account(dense, rules, crew) if has_table else _whole_account(told)

@@ -65,8 +65,10 @@ def table_path(folder: Path, rules: Rules) -> Path:
     return folder / f"solved_{rules.name}.table"
 
 
-def solve_command(rules: Rules) -> str:
-    return f"run 'fadefour solve --n {rules.n} --m {rules.m} --k {rules.k}'"
+def solve_command(rules: Rules, folder: Path | None = None) -> str:
+    """What to run for a table, in this folder if it is told."""
+    where = "" if folder is None else f" --data {folder}"
+    return f"run 'fadefour solve --n {rules.n} --m {rules.m} --k {rules.k}{where}'"
 
 
 def write_table(folder: Path, solution: Solution) -> Manifest:
@@ -352,7 +354,7 @@ def open_table(path: str | Path = "data", rules: Rules | None = None) -> Table:
         if is_there(tree):
             return RecordTable(open_records(tree, "game_tree", wanted))
         raise MissingTableError(
-            f"'{path}' has no table for {wanted.name}: {solve_command(wanted)} --data {path}"
+            f"'{path}' has no table for {wanted.name}: {solve_command(wanted, path)}"
         )
     if path.suffix == ".data":
         if path.name.startswith(("xwin", "ywin")):

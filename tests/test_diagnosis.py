@@ -370,6 +370,10 @@ def refused(outcome, *words):
 def test_bad_input_is_one_line(fadefour, tmp_path, checkpoint):
     assert refused(fadefour("diagnose", tmp_path / "nowhere"), "does not exist")
     assert refused(fadefour("diagnose", tmp_path), "no config.json")
+    a_file = tmp_path / "file"
+    a_file.write_text("no run\n")
+    for command in ("inspect-buffer", "plot"):
+        assert refused(fadefour(command, a_file), "is no run")
     foreign = tmp_path / "foreign.safetensors"
     foreign.write_bytes(b"not a network at all")
     assert refused(fadefour("diagnose", foreign), "foreign.safetensors")
