@@ -135,7 +135,7 @@ def test_impossible_and_foreign_positions_are_refused(default):
 
 
 def test_a_missing_table_says_what_to_run(tmp_path):
-    with pytest.raises(MissingTableError, match="run 'fadefour solve --n 4 --m 4 --k 4 --data .*'"):
+    with pytest.raises(MissingTableError, match=r"solve --n 4 --m 4 --k 4 --data .*'$"):
         open_table(tmp_path)
     with pytest.raises(MissingTableError, match="does not exist: run 'fadefour solve"):
         open_table(tmp_path / "solved_4x4_m4.table")
