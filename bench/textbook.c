@@ -1,6 +1,6 @@
 /* textbook.c - the textbook solver of drop-oldest tic-tac-toe D(n,m,k): speed baseline and second opinion.
  *
- *   gcc -O3 -march=native -std=c11 -Wall -Wextra -Werror -o textbook textbook.c
+ *   gcc -O3 -march=native -std=c11 -Wall -Wextra -o textbook textbook.c
  *   ./textbook N M K [--records FILE]        N 3..5, M 1..5 with 2M < N*N, K 1..N
  *
  * Finds every position that X wins by force, and in how many plies. One JSON object goes to stdout; FILE receives

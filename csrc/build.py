@@ -28,8 +28,10 @@ LEARNING = ["sampler", "game", "drop_oldest", "connect4", "gomoku", "search", "s
 MODULES = {"solver": [*RULES, *SOLVER], "azfit": [*RULES, *LEARNING]}
 
 # The package is compiled where it is installed, so the compiler may use all of this machine.
-# FADEFOUR_CFLAGS replaces these flags (for a wheel that travels: "-O3 -march=x86-64-v2").
-DEFAULT_CFLAGS = "-O3 -march=native -std=c11 -Wall -Wextra -Werror"
+# FADEFOUR_CFLAGS replaces these flags (for a wheel that travels: "-O3 -march=x86-64-v2"). What a
+# compiler warns of depends on its version and on the machine, so a warning stops no installation;
+# `make sanitize` compiles with -Werror.
+DEFAULT_CFLAGS = "-O3 -march=native -std=c11 -Wall -Wextra"
 
 
 def files(package: str, suffix: str) -> list[str]:

@@ -23,6 +23,8 @@ static inline uint8_t ff_result_of_merit(int merit) {
     return (uint8_t)(merit < 128 ? 2 * merit - 1 : -2 * merit);
 }
 
+#define FF_COLUMNS_ROOM 32 /* columns of any group, in whole vectors */
+
 /* Writes the best result of each column of a group, columns numbered by free cell
  * as rows are: row r has no entry in column r. */
 static inline void ff_best_of_columns_bytewise(const uint8_t *entries, int rows, uint8_t *best) {
@@ -47,7 +49,7 @@ static inline __m128i ff_sixteen_merits(__m128i results) {
     return _mm_andnot_si128(_mm_cmpeq_epi8(results, _mm_set1_epi8(-1)), merits);
 }
 
-/* `best` has room for sixteen; so many are written. */
+/* `best` has room for FF_COLUMNS_ROOM; up to sixteen are written where there are fewer. */
 static inline void ff_best_of_columns(const uint8_t *entries, int rows, uint8_t *best) {
     if (rows > FF_ROW_STEP) {
         ff_best_of_columns_bytewise(entries, rows, best);

@@ -189,7 +189,7 @@ static uint8_t result_by_row(const ff_column_filling *filling, const uint8_t *gr
 FF_INLINE int fill_columns(const ff_column_filling *filling, const int half, const int rows,
                            const uint8_t *group, const uint8_t *entries, int by_rows) {
     const ff_index *index = filling->index;
-    uint8_t sequence[FF_MAX_PIECES], free[FF_MAX_CELLS], best[FF_MAX_CELLS];
+    uint8_t sequence[FF_MAX_PIECES], free[FF_MAX_CELLS], best[FF_COLUMNS_ROOM];
     memcpy(sequence, group + 1, (size_t)(2 * half - 1));
     sequence[2 * half - 1] = group[0];
     const ff_place place = ff_place_of(index, sequence, 2 * half, 2 * half + 1);
