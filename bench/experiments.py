@@ -1,16 +1,19 @@
 """What the options of self-play do, judged by the exact table: docs/experiments.md.
 
 ``python bench/experiments.py --data data --runs runs/experiments`` plays every variant with every
-seed at the same budget (the same number of games, simulations and training steps), grades the
-network after each iteration on the same sample of positions, and prints the tables as Markdown.
-Runs that are finished are not played again; an interrupted one is resumed.
+seed at the same budget (the same number of games and simulations), grades the network after each
+iteration on the same sample of positions, grades the last one with search on the positions that it
+reaches itself, and prints the tables as Markdown. Runs that are finished are not played again; an
+interrupted one is resumed.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import sys
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +23,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from azfit.checkpoint import checkpoints_in, load_checkpoint
 from azfit.grade import grade
+from azfit.grade_in_play import grade_in_play
 from azfit.inference import Evaluator
 from azfit.iteration_log import read_iterations
-from azfit.players import NetworkPlayer
+from azfit.players import NetworkPlayer, SearchPlayer
 from azfit.self_play import read_config, self_play
 from azfit.self_play_config import settled
 from solver import Rules, open_table
@@ -32,12 +36,18 @@ from solver.table import Table
 
 RULES = Rules(4, 4, 4)
 
-# Every iteration's network is kept and judged, so no gate; the budget goes into games.
+# The recipe of docs/self_play.md with fewer games and simulations. Every network is kept and
+# judged, so there is no gate.
 BASE: dict[str, Any] = {
     "game": "drop-4-4-4",
-    "iterations": 20,
-    "games_per_iteration": 120,
+    "iterations": 24,
+    "games_per_iteration": 150,
+    "parallel_games": 150,
     "sims": 60,
+    "replay_ratio": 0.5,
+    "epochs": 1,
+    "dropout": 0.0,
+    "policy_lr_scale": 1.0,
     "gate": False,
     "eval_games": 2,
     "pool_games": 0,
@@ -47,6 +57,7 @@ BASE: dict[str, Any] = {
 }
 
 HARSH = {"fpu_reduction": 0.4}  # as the users had it when their search starved
+JUDGING_SIMS, JUDGING_GAMES = 100, 100  # the last network, against each opponent
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "default": {},
@@ -71,41 +82,57 @@ def folder_of(runs: Path, variant: str, seed: int) -> Path:
     return runs / f"{variant.replace(', ', '_').replace(' ', '_')}-{seed}"
 
 
-def play_all(runs: Path, variants: list[str], seeds: list[int], overrides: dict[str, Any]) -> None:
-    for seed in seeds:
-        for variant in variants:
-            folder = folder_of(runs, variant, seed)
-            print(f"{variant}, seed {seed}", file=sys.stderr, flush=True)
-            if (folder / "config.json").exists():
-                self_play(read_config(folder), folder, resume=True, stream=None)
-            else:
-                given = {**BASE, **VARIANTS[variant], "seed": seed, **overrides}
-                self_play(settled(given), folder, stream=None)
+def experiment(
+    folder: Path, variant: str, seed: int, overrides: dict[str, Any], data: Path, sample: int
+) -> None:
+    """Plays one run to its end and judges it."""
+    if (folder / "config.json").exists():
+        self_play(read_config(folder), folder, resume=True, stream=None)
+    else:
+        given = {**BASE, **VARIANTS[variant], "seed": seed, **overrides}
+        self_play(settled(given), folder, stream=None)
+    if not (folder / TRUTH).exists():
+        with open_table(data, RULES) as table:
+            told = judged(folder, table, sample)
+        write_atomically(folder / TRUTH, (json.dumps(told, indent=1) + "\n").encode())
+    print(f"{variant}, seed {seed}", file=sys.stderr, flush=True)
 
 
-def judged(folder: Path, table: Table, sample: int) -> list[dict[str, float]]:
-    """The exact grade of each iteration's network on the sample; remembered in the folder."""
-    kept = folder / "truth.json"
-    if kept.exists():
-        told: list[dict[str, float]] = json.loads(kept.read_text())
-        return told
-    told = []
-    for path in checkpoints_in(folder / "checkpoints"):
+TRUTH = "truth.json"
+
+
+def judged(folder: Path, table: Table, sample: int) -> dict[str, Any]:
+    """The exact grade of each iteration's network, and of the last one with search."""
+    paths, learning = checkpoints_in(folder / "checkpoints"), []
+    for path in paths:
         network, about = load_checkpoint(path)
-        player = NetworkPlayer(Evaluator(network, threads=1), RULES)
-        graded = grade(player, table, sample=sample, seed=1)
-        sides, results = graded.by_side(), graded.by_result()
-        told.append(
+        evaluator = Evaluator(network, threads=1)
+        graded = grade(NetworkPlayer(evaluator, RULES), table, sample=sample, seed=1)
+        results = graded.by_result()
+        learning.append(
             {
                 "iteration": about["iteration"],
                 "blunders": graded.overall.blunder_rate or 0.0,
-                "wdl": graded.overall.to_dict()["wdl_accuracy"],
-                **{f"blunders_{s}": sides[s].blunder_rate or 0.0 for s in ("x", "y")},
-                **{f"blunders_{r}": results[r].blunder_rate or 0.0 for r in ("win", "draw")},
+                "misjudged": 1 - (graded.overall.wdl_accuracy or 0.0),
+                "missed_wins": results["win"].blunder_rate or 0.0,
+                "lost_draws": results["draw"].blunder_rate or 0.0,
+                "short_losses": 1 - (results["loss"].optimal or 0.0),
             }
         )
-    write_atomically(kept, (json.dumps(told, indent=1) + "\n").encode())
-    return told
+    player = SearchPlayer(evaluator, RULES, JUDGING_SIMS)
+    matches = grade_in_play(player, table, games=JUDGING_GAMES, seed=1)
+    positions = sum(match.grade.overall.positions for match in matches)
+    blunders = sum(match.grade.overall.errors for match in matches)
+    against_table = next(match for match in matches if match.opponent == "table")
+    return {
+        "learning": learning,
+        "searched": {"blunders": blunders / positions, "lost_games": against_table.losses},
+    }
+
+
+def truth_of(runs: Path, variant: str, seeds: list[int]) -> list[dict[str, Any]]:
+    paths = [folder_of(runs, variant, seed) / TRUTH for seed in seeds]
+    return [json.loads(path.read_text()) for path in paths if path.exists()]
 
 
 def starved(folder: Path) -> list[float]:
@@ -120,36 +147,42 @@ def spread(values: list[float]) -> str:
     return f"{np.mean(values):.2%} ({min(values):.2%} – {max(values):.2%})"
 
 
-def report(runs: Path, table: Table, seeds: list[int], sample: int) -> str:
+COLUMNS = {
+    "blunders": "blunders, all positions",
+    "missed_wins": "won positions",
+    "lost_draws": "drawn positions",
+    "short_losses": "lost sooner than need be",
+    "misjudged": "win/draw/loss wrong",
+}
+
+
+def report(runs: Path, seeds: list[int]) -> str:
     lines = []
     for question, variants in QUESTIONS.items():
-        lines += [f"### {question}", "", "| variant | blunders, all | in won positions | in drawn "]
-        lines[-1] += "positions | win/draw/loss wrong | starved nodes X / Y |"
-        lines.append("|---|---|---|---|---|---|")
+        heads = ["variant", *COLUMNS.values(), "with search, in its own games", "games lost"]
+        heads.append("starved nodes X / Y")
+        lines += [f"### {question}", "", f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
         for variant in variants:
-            folders = [folder_of(runs, variant, seed) for seed in seeds]
-            ends = [judged(folder, table, sample)[-1] for folder in folders if folder.exists()]
-            if not ends:
+            truths = truth_of(runs, variant, seeds)
+            if not truths:
                 continue
-            share = np.mean([starved(folder) for folder in folders if folder.exists()], axis=0)
-            columns = [spread([end[k] for end in ends]) for k in COLUMNS]
-            columns.append(spread([1 - end["wdl"] for end in ends]))
-            lines.append(f"| {variant} | {' | '.join(columns)} | {share[0]:.2%} / {share[1]:.2%} |")
+            cells = [spread([one["learning"][-1][name] for one in truths]) for name in COLUMNS]
+            cells.append(spread([one["searched"]["blunders"] for one in truths]))
+            cells.append(", ".join(str(one["searched"]["lost_games"]) for one in truths))
+            share = np.mean([starved(folder_of(runs, variant, seed)) for seed in seeds], axis=0)
+            cells.append(f"{share[0]:.2%} / {share[1]:.2%}")
+            lines.append(f"| {variant} | {' | '.join(cells)} |")
         lines.append("")
     return "\n".join(lines)
 
 
-COLUMNS = ("blunders", "blunders_win", "blunders_draw")
-
-
-def draw(runs: Path, table: Table, seeds: list[int], sample: int, png: Path) -> None:
+def draw(runs: Path, seeds: list[int], png: Path) -> None:
     """Blunders against iterations, a panel a question; thin lines are seeds, thick ones means."""
     plt = pyplot()
     figure, axes = plt.subplots(2, 2, figsize=(12, 9), sharex=True, sharey=True)
     for axis, (question, variants) in zip(axes.flat, QUESTIONS.items(), strict=True):
         for colour, variant in enumerate(variants):
-            folders = [folder_of(runs, variant, seed) for seed in seeds]
-            told = [judged(folder, table, sample) for folder in folders if folder.exists()]
+            told = [one["learning"] for one in truth_of(runs, variant, seeds)]
             if not told:
                 continue
             x = [one["iteration"] for one in told[0]]
@@ -177,13 +210,23 @@ def main() -> None:
     parser.add_argument("--sample", type=int, default=50_000)
     parser.add_argument("--iterations", type=int, help="Fewer or more than the base has.")
     parser.add_argument("--png", type=Path)
+    parser.add_argument("--processes", type=int, default=2, help="Runs side by side.")
     given = parser.parse_args()
     overrides = {} if given.iterations is None else {"iterations": given.iterations}
-    play_all(given.runs, given.only, given.seeds, overrides)
-    with open_table(given.data, RULES) as table:
-        print(report(given.runs, table, given.seeds, given.sample))
-        if given.png is not None:
-            draw(given.runs, table, given.seeds, given.sample, given.png)
+    with open_table(given.data, RULES):
+        pass  # without a table there is nothing to judge by: better said now than in an hour
+    given.runs.mkdir(parents=True, exist_ok=True)
+    work = [
+        (folder_of(given.runs, variant, seed), variant, seed, overrides, given.data, given.sample)
+        for seed in given.seeds
+        for variant in given.only
+    ]
+    with ProcessPoolExecutor(given.processes, multiprocessing.get_context("spawn")) as crew:
+        for one in [crew.submit(experiment, *arguments) for arguments in work]:
+            one.result()
+    print(report(given.runs, given.seeds))
+    if given.png is not None:
+        draw(given.runs, given.seeds, given.png)
 
 
 if __name__ == "__main__":
