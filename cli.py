@@ -15,7 +15,7 @@ def cli() -> None:
 
 def add_commands() -> None:
     from azfit.commands import COMMANDS as LEARNING
-    from azfit.self_play_commands import COMMANDS as SELF_PLAY
+    from azfit.self_play.commands import COMMANDS as SELF_PLAY
     from solver.commands import COMMANDS as SOLVING
 
     for command in (*SOLVING, *LEARNING, *SELF_PLAY):

@@ -27,8 +27,8 @@ from solver.rules import Rules
 from solver.table import DenseTable, open_table, table_path
 
 if TYPE_CHECKING:
+    from azfit.oracle.config import TrainingConfig
     from azfit.players import Player
-    from azfit.training_config import TrainingConfig
 
 
 def _set(config: Any, **given: Any) -> Any:
@@ -138,8 +138,8 @@ def train_command(
       fadefour train-from-oracle --run runs/small --n 3 --m 3 --preset quick
     """
     need_torch()
-    from azfit.oracle_training import read_config, train_from_oracle
-    from azfit.training_config import preset as preset_of
+    from azfit.oracle.config import preset as preset_of
+    from azfit.oracle.training import read_config, train_from_oracle
 
     with DenseTable(table_path(folder, rules), rules) as table:
         config: TrainingConfig
@@ -223,10 +223,10 @@ def grade_command(
         return
     if sets:
         raise InputError(f"--sets '{sets[0]}' is for --game connect4: use --sample or --all")
-    from azfit.grade import grade
-    from azfit.grade_in_play import grade_in_play
-    from azfit.grade_report import compare, in_play_text, text
-    from azfit.grade_report import png as draw
+    from azfit.grading.grade import grade
+    from azfit.grading.in_play import grade_in_play
+    from azfit.grading.report import compare, in_play_text, text
+    from azfit.grading.report import png as draw
 
     if grade_all and sample is not None:
         raise InputError("--all and --sample exclude each other: give one of them")
@@ -279,9 +279,9 @@ def _grade_connect4(
     as_json: bool,
 ) -> None:
     need_torch()
-    from azfit.connect4_labels import labelled_sets
-    from azfit.connect4_players import load_player
-    from azfit.grade_connect4 import compare, grade_connect4, text
+    from azfit.grading.connect4 import compare, grade_connect4, text
+    from azfit.grading.connect4_labels import labelled_sets
+    from azfit.grading.connect4_players import load_player
 
     report = progress_for(as_json)
     players = [load_player(checkpoint, sims, threads) for checkpoint in checkpoints]
@@ -346,9 +346,9 @@ def certify_command(
         return
     if checkpoint is None:
         raise InputError("certify needs a CHECKPOINT, or --check CERTIFICATE")
-    from azfit.certificate import UNBEATEN, write_certificate
-    from azfit.certify import certify
-    from azfit.conversion import conversion
+    from azfit.grading.certificate import UNBEATEN, write_certificate
+    from azfit.grading.certify import certify
+    from azfit.grading.conversion import conversion
 
     report = progress_for(as_json)
     player = _player(checkpoint, rules, sims, threads)
@@ -375,7 +375,7 @@ def certify_command(
 def _check(
     path: Path, checkpoint: str | None, rules: Rules, sims: int | None, threads: int, as_json: bool
 ) -> None:
-    from azfit.certificate_check import check_certificate
+    from azfit.grading.certificate_check import check_certificate
 
     player = None if checkpoint is None else _player(checkpoint, rules, sims, threads)
     check = check_certificate(path, player, rules=rules, progress=progress_for(as_json))

@@ -11,8 +11,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from azfit.network import Network, Outputs
-from azfit.sampler import WDL_OF_BYTE, Batch
-from azfit.training_config import TrainingConfig
+from azfit.oracle.config import TrainingConfig
+from azfit.oracle.sampler import WDL_OF_BYTE, Batch
 from solver.retrograde import IMPOSSIBLE
 
 LEARNING_FIELDS = ("pieces", "values", "move_values", "policy")

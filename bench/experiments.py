@@ -22,13 +22,13 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from azfit.checkpoint import checkpoints_in, load_checkpoint
-from azfit.grade import grade
-from azfit.grade_in_play import grade_in_play
+from azfit.grading.grade import grade
+from azfit.grading.in_play import grade_in_play
 from azfit.inference import Evaluator
-from azfit.iteration_log import read_iterations
 from azfit.players import NetworkPlayer, SearchPlayer
-from azfit.self_play import read_config, self_play
-from azfit.self_play_config import settled
+from azfit.self_play.config import settled
+from azfit.self_play.iteration_log import read_iterations
+from azfit.self_play.loop import read_config, self_play
 from solver import Rules, open_table
 from solver.plotting import pyplot, save_png
 from solver.storage import write_atomically

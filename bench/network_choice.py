@@ -17,9 +17,9 @@ from typing import cast
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from azfit.oracle_training import train_from_oracle
-from azfit.sampler import SampleMix
-from azfit.training_config import TrainingConfig, preset
+from azfit.oracle.config import TrainingConfig, preset
+from azfit.oracle.sampler import SampleMix
+from azfit.oracle.training import train_from_oracle
 from solver import Rules, open_table
 from solver.table import DenseTable
 

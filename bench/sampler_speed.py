@@ -14,7 +14,7 @@ from typing import cast
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from azfit.sampler import ALL_FIELDS, SampleMix, Sampler
+from azfit.oracle.sampler import ALL_FIELDS, SampleMix, Sampler
 from solver import Rules, open_table
 from solver.table import DenseTable
 

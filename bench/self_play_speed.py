@@ -23,8 +23,8 @@ from azfit.evaluation_cache import EvaluationCache
 from azfit.games import game_by_name
 from azfit.inference import Evaluator
 from azfit.network import Network
-from azfit.self_play_config import settled
-from azfit.self_play_games import play_games
+from azfit.self_play.config import settled
+from azfit.self_play.play_games import play_games
 
 
 def play(worker: int, game: str, games: int, barrier: Any, told: Any) -> None:

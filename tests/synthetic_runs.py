@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from azfit.episode import Episode, EpisodeFile
 from azfit.games import Game, game_by_name
-from azfit.self_play_config import SelfPlayConfig, settled
+from azfit.self_play.config import SelfPlayConfig, settled
+from azfit.self_play.episode import Episode, EpisodeFile
 
 Target = dict[int, int]
 """Visits by action."""

@@ -12,7 +12,7 @@ from evaluators import Hashed
 from plain_games import GOING_ON, MOVER_WON, PlainConnect4, PlainDrop, PlainGame, PlainGomoku
 
 from azfit import SearchConfig, game_by_name
-from azfit.arena import (
+from azfit.self_play.arena import (
     NetworkMover,
     Opening,
     RandomMover,
@@ -21,8 +21,8 @@ from azfit.arena import (
     play_pairs,
     random_openings,
 )
-from azfit.elo import PRIOR_DRAWS, expected, rating
-from azfit.self_play_config import settled
+from azfit.self_play.config import settled
+from azfit.self_play.elo import PRIOR_DRAWS, expected, rating
 from solver.errors import InputError
 
 PLAIN: list[PlainGame] = [PlainDrop(3, 3, 3), PlainDrop(4, 4, 4), PlainConnect4(), PlainGomoku(9)]

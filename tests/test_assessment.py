@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 import torch
 
-from azfit.assessment import assess, entropies, f1_scores, judge, mean_f1
 from azfit.games import game_by_name
 from azfit.network import Network
-from azfit.replay import ReplayBatch
-from azfit.self_play_config import settled
+from azfit.self_play.assessment import assess, entropies, f1_scores, judge, mean_f1
+from azfit.self_play.config import settled
+from azfit.self_play.replay import ReplayBatch
 
 GAME = game_by_name("drop-3-3-3")
 
@@ -90,6 +90,6 @@ def test_entropies_are_in_nats() -> None:
 def test_many_rows_are_judged_as_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     network, batch = Network(settled({"game": "drop-3-3-3", "width": 16}).network), some_batch()
     whole = judge(network, batch.planes)
-    monkeypatch.setattr("azfit.assessment.ROWS_AT_A_TIME", 7)
+    monkeypatch.setattr("azfit.self_play.assessment.ROWS_AT_A_TIME", 7)
     for mine, theirs in zip(whole, judge(network, batch.planes), strict=True):
         assert mine == pytest.approx(theirs, abs=1e-6)

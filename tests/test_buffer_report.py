@@ -12,10 +12,10 @@ from synthetic_runs import (
     write_lines,
 )
 
-from azfit.buffer_report import inspect_buffer, text
 from azfit.curves import draw_run
+from azfit.diagnosis.buffer_report import inspect_buffer, text
+from azfit.diagnosis.stored_games import read_games
 from azfit.games import game_by_name
-from azfit.stored_games import read_games
 
 CONNECT4 = game_by_name("connect4")
 PNG = b"\x89PNG"

@@ -16,7 +16,7 @@ import pytest
 from fixed_players import Chosen, HashedNetwork, Key, Spoiled, class_of, dawdler
 from slow import slow
 
-from azfit.certificate import (
+from azfit.grading.certificate import (
     REFUTED,
     UNBEATEN,
     Certificate,
@@ -24,9 +24,9 @@ from azfit.certificate import (
     read_certificate,
     write_certificate,
 )
-from azfit.certificate_check import check_certificate
-from azfit.certify import certify
-from azfit.conversion import Conversion, conversion
+from azfit.grading.certificate_check import check_certificate
+from azfit.grading.certify import certify
+from azfit.grading.conversion import Conversion, conversion
 from azfit.players import Answers, NetworkPlayer, Player, RandomPlayer, TablePlayer, UniformPolicy
 from solver import (
     CorruptTableError,

@@ -17,16 +17,16 @@ from synthetic_runs import (
 )
 
 from azfit.checkpoint import save_checkpoint
-from azfit.contradiction import canonical, gap_of, gaps_by_side, grouped
-from azfit.diagnosis import Subject, diagnose, diagnosis_of, own_games
-from azfit.diagnosis_report import text
-from azfit.findings import findings
+from azfit.diagnosis.contradiction import canonical, gap_of, gaps_by_side, grouped
+from azfit.diagnosis.diagnose import Subject, diagnose, diagnosis_of, own_games
+from azfit.diagnosis.findings import findings
+from azfit.diagnosis.oscillation import amplitude_of, equal_moves, period_of, swings
+from azfit.diagnosis.report import text
+from azfit.diagnosis.stored_games import StoredGames
+from azfit.diagnosis.truth import Connect4Oracle, TableOracle, blunders, results_of_moves
 from azfit.games import DropOldest, Result, game_by_name
 from azfit.network import Network, NetworkConfig
-from azfit.oscillation import amplitude_of, equal_moves, period_of, swings
-from azfit.self_play_config import settled
-from azfit.stored_games import StoredGames
-from azfit.truth import Connect4Oracle, TableOracle, blunders, results_of_moves
+from azfit.self_play.config import settled
 
 CONNECT4 = game_by_name("connect4")
 

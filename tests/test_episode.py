@@ -14,9 +14,9 @@ from evaluators import Hashed
 from plain_games import GOING_ON, MOVER_WON, PlainConnect4, PlainDrop, PlainGame, PlainGomoku
 
 from azfit import Search, SearchConfig, game_by_name
-from azfit.episode import DRAWN, Episode, EpisodeFile, read_episodes
 from azfit.search import Evaluator
-from azfit.self_play_games import as_uint16, play_games
+from azfit.self_play.episode import DRAWN, Episode, EpisodeFile, read_episodes
+from azfit.self_play.play_games import as_uint16, play_games
 from solver.errors import CorruptTableError
 
 MOST_PLIES = {"drop-3-3-3": 14, "drop-4-4-4": 100, "connect4": 42, "gomoku-9": 81}

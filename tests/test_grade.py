@@ -16,10 +16,11 @@ import numpy as np
 import pytest
 from fixed_players import HashedNetwork, Key, Opinion, Spoiled, class_of
 
-from azfit import grade as grade_module
-from azfit import grade_report
-from azfit.grade import all_nodes, grade, sample_nodes
-from azfit.grade_in_play import grade_in_play
+from azfit.grading import grade as grade_module
+from azfit.grading import report as grade_report
+from azfit.grading.grade import all_nodes, grade, sample_nodes
+from azfit.grading.in_play import grade_in_play
+from azfit.grading.tally import wilson
 from azfit.players import (
     NetworkPlayer,
     RandomPlayer,
@@ -28,7 +29,6 @@ from azfit.players import (
     UniformPolicy,
     canonical_images,
 )
-from azfit.tally import wilson
 from solver import InputError, Position, Rules, Solution, open_table, write_table
 from solver.index import look_up_positions, symmetry_of
 from solver.playout import Positions, legal_moves

@@ -13,7 +13,9 @@ from fixed_players import HashedNetwork
 from plain_connect4 import GAME, POSITIONS, plain_score, scored_games, state_of
 from plain_games import PlainConnect4
 
-from azfit.connect4_labels import (
+from azfit.games import Connect4
+from azfit.grading.connect4 import compare, grade_connect4, grade_set, text
+from azfit.grading.connect4_labels import (
     CACHE,
     Label,
     LabelledSet,
@@ -22,16 +24,14 @@ from azfit.connect4_labels import (
     labelled_sets,
     random_positions,
 )
-from azfit.connect4_players import (
+from azfit.grading.connect4_players import (
     NetworkPlayer,
     SearchPlayer,
     SolverPlayer,
     UniformPlayer,
     states_of,
 )
-from azfit.games import Connect4
-from azfit.grade_connect4 import compare, grade_connect4, grade_set, text
-from azfit.tally import wilson
+from azfit.grading.tally import wilson
 from solver.connect4 import Connect4Position, Connect4Solver
 from solver.connect4_sets import Scored, read_set
 from solver.errors import CorruptTableError, InputError

@@ -11,10 +11,10 @@ import torch
 from click.testing import CliRunner
 
 from azfit.checkpoint import save_checkpoint
-from azfit.elo import PRIOR_DRAWS, difference, expected
-from azfit.match import play_match
 from azfit.network import Network, NetworkConfig
-from azfit.self_play_commands import match_command
+from azfit.self_play.commands import match_command
+from azfit.self_play.elo import PRIOR_DRAWS, difference, expected
+from azfit.self_play.match import play_match
 from solver import InputError
 
 

@@ -19,11 +19,11 @@ import torch
 from numpy.typing import NDArray
 
 from azfit.checkpoint import checkpoints_in, load_checkpoint, read_tensors
-from azfit.mining import critical_nodes, mine, node_range
 from azfit.network import Network, NetworkConfig
-from azfit.oracle_training import Run, read_config, train_from_oracle
-from azfit.sampler import SampleMix, label_nodes
-from azfit.training_config import TrainingConfig, preset
+from azfit.oracle.config import TrainingConfig, preset
+from azfit.oracle.mining import critical_nodes, mine, node_range
+from azfit.oracle.sampler import SampleMix, label_nodes
+from azfit.oracle.training import Run, read_config, train_from_oracle
 from solver import Rules, open_table, solve, write_table
 from solver.errors import InputError
 from solver.table import DenseTable
@@ -135,7 +135,7 @@ def test_an_interrupted_run_resumes_to_the_same_weights(
 
 CHILD = """
 import sys
-from azfit.oracle_training import read_config, train_from_oracle
+from azfit.oracle.training import read_config, train_from_oracle
 from solver import Rules, open_table
 with open_table(sys.argv[1], Rules(3, 3, 3)) as table:
     train_from_oracle(read_config(sys.argv[2]), table, sys.argv[2], resume=True, stream=None)

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from plain_games import GOING_ON, PlainConnect4, PlainDrop, PlainGame, PlainGomoku
 
 from azfit import game_by_name
-from azfit.episode import DRAWN, Episode
-from azfit.replay import DRAW, LOSS, WIN, ReplayBuffer
-from azfit.self_play_config import settled
+from azfit.self_play.config import settled
+from azfit.self_play.episode import DRAWN, Episode
+from azfit.self_play.replay import DRAW, LOSS, WIN, ReplayBuffer
 
 GAME = game_by_name("drop-3-3-3")
 PLAIN: list[PlainGame] = [PlainDrop(3, 3, 3), PlainConnect4(), PlainGomoku(9)]

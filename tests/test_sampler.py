@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from azfit.games import DropOldest
-from azfit.sampler import Batch, SampleMix, Sampler, byte_shares, label_nodes
+from azfit.oracle.sampler import Batch, SampleMix, Sampler, byte_shares, label_nodes
 from solver import Rules, find_nodes, open_table, solve, symmetry_of, write_table
 from solver.errors import InputError
 from solver.export import is_validation, look_up_codes

@@ -15,16 +15,16 @@ import torch
 from tiny_self_play import TINY, assert_same_run, best_of, final_state, tiny, told_by
 from workers_here import WorkersHere
 
-import azfit.self_play as module
-import azfit.self_play_run as run_module
+import azfit.self_play.loop as module
+import azfit.self_play.run as run_module
 from azfit.checkpoint import checkpoints_in, load_checkpoint, save_checkpoint
-from azfit.episode import EpisodeFile, read_episodes
 from azfit.games import game_by_name
-from azfit.iteration_log import IterationLog
 from azfit.network import Network, NetworkConfig
-from azfit.replay import ReplayBatch
-from azfit.self_play import iterations, read_config, self_play
-from azfit.self_play_run import POOL_MEMBERS, SelfPlay, thinned
+from azfit.self_play.episode import EpisodeFile, read_episodes
+from azfit.self_play.iteration_log import IterationLog
+from azfit.self_play.loop import iterations, read_config, self_play
+from azfit.self_play.replay import ReplayBatch
+from azfit.self_play.run import POOL_MEMBERS, SelfPlay, thinned
 from solver.errors import CorruptTableError, InputError, NoRoomError
 from solver.storage import writing_in
 

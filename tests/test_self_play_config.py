@@ -11,7 +11,7 @@ import pytest
 from conftest import run_cli
 
 from azfit.network import Network, NetworkConfig
-from azfit.self_play_config import PRESETS, by_game, combine, options, settled
+from azfit.self_play.config import PRESETS, by_game, combine, options, settled
 from solver.errors import InputError
 
 # What users were promised: every option of the table, with its default as --help shows it.

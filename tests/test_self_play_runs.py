@@ -17,16 +17,16 @@ from conftest import run_cli
 from tiny_self_play import TINY, assert_same_run, tiny, told_by
 from workers_here import WorkersHere
 
-import azfit.self_play as module
+import azfit.self_play.loop as module
 from azfit import game_by_name
-from azfit.certify import certify
-from azfit.conversion import conversion
-from azfit.episode import read_episodes
+from azfit.grading.certify import certify
+from azfit.grading.conversion import conversion
 from azfit.inference import Evaluator
 from azfit.network import Network
 from azfit.players import SearchPlayer
-from azfit.self_play import self_play
-from azfit.self_play_config import settled
+from azfit.self_play.config import settled
+from azfit.self_play.episode import read_episodes
+from azfit.self_play.loop import self_play
 from solver import Position, Rules, open_table
 
 ROOT = Path(__file__).resolve().parent.parent

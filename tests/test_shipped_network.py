@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from slow import slow
 
-from azfit.certificate import listed_positions, read_certificate
-from azfit.certificate_check import check_certificate
 from azfit.checkpoint import load_checkpoint
-from azfit.grade import grade
+from azfit.grading.certificate import listed_positions, read_certificate
+from azfit.grading.certificate_check import check_certificate
+from azfit.grading.grade import grade
 from azfit.inference import Evaluator
 from azfit.players import NetworkPlayer
 from solver import Rules, open_table, solve, write_table

@@ -13,10 +13,10 @@ import torch
 from tiny_self_play import tiny
 from workers_here import WorkersHere
 
-from azfit.arena import random_openings
 from azfit.games import game_by_name
 from azfit.network import Network
-from azfit.workers import DEATHS_IN_A_ROW, Workers, _Seat
+from azfit.self_play.arena import random_openings
+from azfit.self_play.workers import DEATHS_IN_A_ROW, Workers, _Seat
 from solver.errors import FadefourError
 
 CONFIG = tiny(workers=2, sims=30)

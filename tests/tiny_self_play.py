@@ -8,8 +8,8 @@ from typing import Any
 from torch import Tensor
 
 from azfit.checkpoint import read_tensors
-from azfit.iteration_log import read_iterations
-from azfit.self_play_config import SelfPlayConfig, settled
+from azfit.self_play.config import SelfPlayConfig, settled
+from azfit.self_play.iteration_log import read_iterations
 
 # One game at a time: a network's answers depend on the number of rows by a rounding, so only then
 # are games that were lost and played again the same to the last bit.

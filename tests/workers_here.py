@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 from azfit.network import Network
-from azfit.self_play_config import SelfPlayConfig
-from azfit.workers import _Worker
+from azfit.self_play.config import SelfPlayConfig
+from azfit.self_play.workers import _Worker
 
 
 class WorkersHere:
-    """In the place of ``azfit.workers.Workers``; one worker, whatever the config says."""
+    """In the place of ``azfit.self_play.workers.Workers``; one worker, whatever the config says."""
 
     replaced = 0
 

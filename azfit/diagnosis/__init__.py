@@ -1,0 +1,1 @@
+"""What may be wrong with a run or a network, by side: figures, then plain sentences."""

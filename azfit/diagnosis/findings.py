@@ -1,0 +1,17 @@
+"""What looks wrong in a diagnosis, in sentences with the figure and the option that addresses it.
+
+Each rule looks at one part of the figures (``azfit.diagnosis.diagnose``); its threshold and the
+reason for it stand beside it. ``wrong`` asks for something to be done; ``note`` is worth knowing.
+"""
+
+from __future__ import annotations
+
+from azfit.diagnosis import outcome_findings, search_findings
+from azfit.diagnosis.finding import Finding, Told
+
+
+def findings(told: Told) -> list[Finding]:
+    """All findings, those that are wrong first."""
+    rules = (*search_findings.RULES, *outcome_findings.RULES)
+    found = [finding for rule in rules for finding in rule(told)]
+    return sorted(found, key=lambda one: one.level != "wrong")

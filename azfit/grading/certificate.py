@@ -1,0 +1,254 @@
+"""Certificates that a player cannot be beaten, or how it is: what they say, and their file.
+
+A proof is a list of positions with the player to move, and the player's move in each. It holds if
+
+1. the list has the start: the empty board for X, every board after one move for Y;
+2. no position on it has a line;
+3. after the player's move, and after every legal reply to it, the game is won by the player or
+   the position is on the list again; in particular no reply completes a line.
+
+Then no sequence of replies whatsoever ends in a loss. A list that is ``symmetric`` has one
+position for each class of mirror images and turns: it speaks for a player that treats them alike.
+Positions are seen from the player, colours are not told apart: (player's queue; other queue).
+
+A refutation is a line of moves from the empty board that ends with the player's loss.
+
+The file is a compressed ``.npz`` without pickles: ``about`` (JSON as uint8), ``line`` int8 [plies],
+``moves`` int8 [N], or [0] in a compact file, whose moves are the checkpoint's to tell; and the
+positions, either ``nodes``, a bit for every canonical position in the order of its rank (symmetric
+lists), or ``queues`` int8 [2m, N] (player's queue, then the other, oldest first, -1 for no piece;
+sorted, by column). How positions are packed proves nothing and can spoil nothing: the check
+(``azfit.grading.certificate_check``) judges the list that comes out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+import zlib
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solver.drawing import line_of
+from solver.errors import CorruptTableError, InputError, MissingTableError
+from solver.index import find_nodes, look_up_positions, node_count, symmetry_of
+from solver.playout import Positions
+from solver.rules import Rules
+from solver.storage import write_atomically
+
+Queues = NDArray[np.int8]
+
+FORMAT, VERSION = "fadefour certificate", 2
+UNBEATEN, REFUTED = "unbeaten", "refuted"
+SIDES = ("x", "y", "xy")
+AT_A_TIME = 1 << 20
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What was found out about a player; see the top of this file."""
+
+    kind: str
+    """``unbeaten`` or ``refuted``."""
+    rules: Rules
+    sides: str
+    """The colours of which it speaks: ``x``, ``y`` or ``xy``."""
+    player: dict[str, Any]
+    symmetric: bool
+    queues: Queues
+    """int8 [N, 2m]: the positions, player's queue first; none for a refutation."""
+    moves: Queues
+    """int8 [N]: the player's move in each; none in a compact certificate."""
+    line: tuple[int, ...] = ()
+    """Of a refutation: the moves from the empty board."""
+    smallest_margin: float | None = None
+    """How far the player's closest decision was from another move, if it says; see Answers."""
+    visited: int = 0
+    """Positions with the player to move that the walk met."""
+    path: Path | None = field(default=None, compare=False)
+
+    @property
+    def positions(self) -> int:
+        return len(self.queues)
+
+    @property
+    def is_compact(self) -> bool:
+        """Whether the moves are left out, for the checkpoint to tell."""
+        return len(self.queues) > 0 and not len(self.moves)
+
+    @property
+    def line_names(self) -> list[str]:
+        return [self.rules.cell_name(cell) for cell in self.line]
+
+    def __str__(self) -> str:
+        sides = " and ".join(self.sides.upper())
+        if self.kind == REFUTED:
+            line = line_of(self.rules.start(), self.line)
+            return f"{self.player['player']} can be beaten as {sides}: {line}"
+        return (
+            f"no opponent can beat {self.player['player']} as {sides}: {self.positions:,} boards "
+            "with its move to make, closed under every reply, none of them lost"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "rules": self.rules.tag,
+            "sides": self.sides,
+            **self.player,
+            "symmetric": self.symmetric,
+            "positions": self.positions,
+            "visited": self.visited,
+            "smallest_margin": self.smallest_margin,
+            "line": self.line_names,
+            "file": None if self.path is None else str(self.path),
+        }
+
+
+# ---- the file -----------------------------------------------------------------------------------
+
+
+def listed_positions(rules: Rules, queues: Queues) -> Positions:
+    """Positions int8 [N, 2m] as seen by the player, with the colours that their sizes imply."""
+    player, other = queues[:, : rules.m], queues[:, rules.m :]
+    is_y = (player >= 0).sum(axis=1) < (other >= 0).sum(axis=1)
+    x = np.where(is_y[:, None], other, player)
+    y = np.where(is_y[:, None], player, other)
+    return Positions.from_arrays(rules, x, y, is_y.astype(np.int8))
+
+
+def canonical(certificate: Certificate) -> tuple[Certificate, NDArray[np.uint64]]:
+    """A symmetric certificate with every class on its canonical board, rising, and its nodes."""
+    rules, queues = certificate.rules, certificate.queues
+    nodes = np.empty(len(queues), np.uint64)
+    transforms = np.empty(len(queues), np.uint8)
+    for first in range(0, len(queues), AT_A_TIME):
+        some = slice(first, first + AT_A_TIME)
+        nodes[some], transforms[some] = find_nodes(
+            *listed_positions(rules, queues[some]).arrays, rules
+        )
+    order = np.argsort(nodes)
+    moves = certificate.moves
+    if len(moves):
+        moves = symmetry_of(rules).image[transforms, moves][order].astype(np.int8)
+    return replace(certificate, queues=_boards(rules, nodes[order]), moves=moves), nodes[order]
+
+
+def _boards(rules: Rules, nodes: NDArray[np.uint64]) -> Queues:
+    """The canonical boards of these nodes as the player sees them, int8 [N, 2m]."""
+    found = [np.empty((0, 2 * rules.m), np.int8)]
+    for first in range(0, len(nodes), AT_A_TIME):
+        x, y, to_move = look_up_positions(nodes[first : first + AT_A_TIME], rules)
+        mine = np.where(to_move[:, None] == 0, x, y)
+        theirs = np.where(to_move[:, None] == 0, y, x)
+        found.append(np.concatenate([mine, theirs], axis=1))
+    return np.concatenate(found)
+
+
+def _packed(certificate: Certificate) -> tuple[Certificate, dict[str, Any]]:
+    """The certificate in the order of its file, and the arrays that list its positions."""
+    if certificate.symmetric:
+        certificate, nodes = canonical(certificate)
+        listed = np.zeros(node_count(certificate.rules), np.bool_)
+        listed[nodes.astype(np.int64)] = True
+        return certificate, {"nodes": np.packbits(listed)}
+    order = np.lexsort(certificate.queues.T[::-1])
+    queues = certificate.queues[order]
+    ordered = replace(certificate, queues=queues, moves=certificate.moves[order])
+    return ordered, {"queues": np.ascontiguousarray(queues.T)}
+
+
+def _digest(arrays: dict[str, Any]) -> str:
+    whole = hashlib.sha256()
+    for name in sorted(arrays):
+        whole.update(np.ascontiguousarray(arrays[name]).tobytes())
+    return whole.hexdigest()
+
+
+def write_certificate(path: Path, certificate: Certificate, *, compact: bool = False) -> Path:
+    """Writes the file; it appears whole or not at all. compact: without the moves."""
+    if compact and certificate.player["checkpoint_sha256"] is None:
+        raise InputError("a compact certificate leaves the moves to a checkpoint: there is none")
+    certificate, arrays = _packed(certificate)
+    arrays["moves"] = certificate.moves[:0] if compact else certificate.moves
+    arrays["line"] = np.array(certificate.line, np.int8)
+    rules = certificate.rules
+    about = {
+        "format": FORMAT,
+        "version": VERSION,
+        "n_m_k": [rules.n, rules.m, rules.k],
+        "sha256": _digest(arrays),
+        **certificate.to_dict(),
+    }
+    text = np.frombuffer(json.dumps(about).encode(), np.uint8)
+    packed = io.BytesIO()
+    np.savez_compressed(packed, about=text, **arrays)
+    write_atomically(path, packed.getvalue())
+    return path
+
+
+def read_certificate(path: Path) -> Certificate:
+    """Reads a file and trusts nothing in it beyond its form; ``check_certificate`` judges it."""
+    if not path.exists():
+        raise MissingTableError(f"'{path}' does not exist: run 'fadefour certify' to make one")
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+        about = json.loads(bytes(arrays.pop("about")).decode())
+        return _built(path, about, arrays)
+    except (KeyError, TypeError, ValueError, OSError, EOFError) as error:
+        raise CorruptTableError(f"'{path}' is no certificate ({error}): make it again") from error
+    except (zipfile.BadZipFile, zlib.error) as error:
+        raise CorruptTableError(f"'{path}' is damaged ({error}): make it again") from error
+
+
+def _built(path: Path, about: dict[str, Any], arrays: dict[str, Any]) -> Certificate:
+    if about["format"] != FORMAT or about["version"] != VERSION:
+        raise ValueError(f"format {about['format']!r} version {about['version']!r}")
+    rules = Rules(*map(int, about["n_m_k"]))
+    if about["rules"] != rules.tag:
+        raise ValueError(f"other rules: {about['rules']!r}")
+    if about["kind"] not in (UNBEATEN, REFUTED) or about["sides"] not in SIDES:
+        raise ValueError(f"kind {about['kind']!r}, sides {about['sides']!r}")
+    symmetric, count = bool(about["symmetric"]), about["positions"]
+    moves, line = arrays["moves"], arrays["line"]
+    listing = "nodes" if symmetric else "queues"
+    shapes = {
+        "nodes": (np.uint8, (-(-node_count(rules) // 8),)),
+        "queues": (np.int8, (2 * rules.m, count)),
+        "moves": (np.int8, (len(moves) and count,)),
+        "line": (np.int8, (len(line),)),
+    }
+    for name in (listing, "moves", "line"):
+        dtype, shape = shapes[name]
+        if arrays[name].dtype != dtype or arrays[name].shape != shape:
+            raise ValueError(f"{name} is {arrays[name].dtype} {list(arrays[name].shape)}")
+    if about["sha256"] != _digest(arrays):
+        raise ValueError("its lists are not those it was made with")
+    if symmetric:
+        bits = np.unpackbits(arrays["nodes"], count=node_count(rules))
+        queues = _boards(rules, np.flatnonzero(bits).astype(np.uint64))
+    else:
+        queues = np.ascontiguousarray(arrays["queues"].T)
+    if len(queues) != count:
+        raise ValueError(f"it lists {len(queues):,} positions, not {count:,}")
+    player = {name: about[name] for name in ("player", "sims", "canonical", "checkpoint_sha256")}
+    return Certificate(
+        about["kind"],
+        rules,
+        about["sides"],
+        player,
+        symmetric,
+        queues,
+        moves,
+        tuple(int(cell) for cell in line),
+        about["smallest_margin"],
+        int(about["visited"]),
+        path,
+    )

@@ -1,0 +1,181 @@
+"""The options of training from the oracle, checked once and then constant; and the presets."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from azfit.network import NetworkConfig
+from azfit.oracle.sampler import SampleMix
+from solver.errors import InputError
+from solver.retrograde import IMPOSSIBLE
+from solver.table import DenseTable
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """Everything that decides what a run learns. Budget: ``minutes`` or ``steps``, not both."""
+
+    network: NetworkConfig = field(default_factory=NetworkConfig)
+    seed: int = 1
+    threads: int = 2
+    """Of torch. Part of the config, for another number of threads rounds sums differently."""
+    minutes: float | None = 20.0
+    """Time of the whole run, evaluations and saving included, over all resumes."""
+    steps: int | None = None
+    batch: int = 1024
+    learning_rate: float = 2e-3
+    final_rate: float = 0.01
+    """The share of the learning rate that is left at the end of the cosine."""
+    warmup: int = 200
+    """Steps in which the learning rate rises from 0."""
+    weight_decay: float = 0.01
+    clip: float = 1.0
+    """The greatest norm of the gradient."""
+    mix: SampleMix = field(default_factory=SampleMix)
+    pieces: tuple[int, int] | None = None
+    """Fewest and most pieces drawn; None: all. See the sampler."""
+    held_out: float = 0.01
+    policy_target: str = "optimal"
+    """Spread evenly over all "optimal" or over all "keeping" moves."""
+    policy_weight: float = 1.0
+    wdl_weight: float = 1.0
+    steps_weight: float = 0.2
+    moves_weight: float = 1.0
+    """Of the outcomes of all moves; networks with rate_moves only."""
+    class_weights: bool = False
+    """Weigh win, draw, loss by the inverse of their frequency in the batch."""
+    ema: float = 0.0
+    """Weights averaged as ema * average + (1 - ema) * weights are what is saved; 0: none."""
+    mine_from: float = 1.0
+    """The share of the budget after which mistakes are mined for the first time; 1: never."""
+    mine_rounds: int = 0
+    """How often, at equal distances from mine_from to the end."""
+    mine_share: float = 0.5
+    """Drawn from the mined positions, of what the other sources draw together."""
+    mine_margin: float = 3.0
+    """A position is mined if the best move that keeps the result leads the best one that loses
+    it by less than this, in logits."""
+    save_seconds: float = 60.0
+    evaluate_seconds: float = 60.0
+    keep: int = 3
+    """Checkpoints kept, the latest ones."""
+
+    def __post_init__(self) -> None:
+        if (self.minutes is None) == (self.steps is None):
+            raise InputError("the budget is minutes or steps: give exactly one of them")
+        for name, low, high in _WHOLE:
+            value = getattr(self, name)
+            if value is None and name == "steps":
+                continue
+            if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+                raise InputError(f"{name}={value!r}: use a whole number from {low} to {high}")
+        for name, least, most in _REAL:
+            value = getattr(self, name)
+            if value is None and name == "minutes":
+                continue
+            if not isinstance(value, int | float) or not math.isfinite(value):
+                raise InputError(f"{name}={value!r}: use a number from {least} to {most}")
+            if not least <= value <= most:
+                raise InputError(f"{name}={value}: use {least} to {most}")
+        if self.policy_target not in ("optimal", "keeping"):
+            raise InputError(f"policy_target={self.policy_target!r}: use optimal or keeping")
+        if self.policy_weight + self.wdl_weight + self.steps_weight + self.moves_weight <= 0:
+            raise InputError("all weights of the loss are 0: give one of them a number above 0")
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, given: dict[str, Any]) -> TrainingConfig:
+        unknown = set(given) - set(cls.__dataclass_fields__)
+        if unknown:
+            raise InputError(f"training config has unknown entries: {', '.join(sorted(unknown))}")
+        values = dict(given)
+        values["network"] = NetworkConfig.from_dict(values["network"])
+        values["mix"] = SampleMix(**values["mix"])
+        if values.get("pieces") is not None:
+            values["pieces"] = tuple(values["pieces"])
+        return cls(**values)
+
+    def rate_at(self, step: int, fraction: float) -> float:
+        """The learning rate: a linear rise over the warm-up, times a cosine over the budget."""
+        cosine = 0.5 * (1 + math.cos(math.pi * min(1.0, fraction)))
+        rise = min(1.0, (step + 1) / self.warmup) if self.warmup else 1.0
+        return self.learning_rate * rise * (self.final_rate + (1 - self.final_rate) * cosine)
+
+    def mining_due(self, fraction: float) -> int:
+        """How many rounds of mining should have been held by this share of the budget."""
+        if self.mine_rounds == 0 or fraction < self.mine_from:
+            return 0
+        distance = (1 - self.mine_from) / self.mine_rounds
+        return min(self.mine_rounds, 1 + int((fraction - self.mine_from) / max(distance, 1e-12)))
+
+
+_WHOLE = (
+    ("seed", 0, 2**63),
+    ("threads", 1, 1024),
+    ("steps", 1, 10**12),
+    ("batch", 1, 10**7),
+    ("warmup", 0, 10**9),
+    ("mine_rounds", 0, 10**6),
+    ("keep", 1, 10**6),
+)
+_REAL = (
+    ("minutes", 1e-3, 1e6),
+    ("learning_rate", 1e-9, 10.0),
+    ("final_rate", 0.0, 1.0),
+    ("weight_decay", 0.0, 10.0),
+    ("clip", 1e-6, 1e9),
+    ("held_out", 0.0, 0.9),
+    ("policy_weight", 0.0, 1e6),
+    ("wdl_weight", 0.0, 1e6),
+    ("steps_weight", 0.0, 1e6),
+    ("moves_weight", 0.0, 1e6),
+    ("ema", 0.0, 0.999999),
+    ("mine_from", 0.0, 1.0),
+    ("mine_share", 0.0, 1e6),
+    ("mine_margin", 0.0, 1e6),
+    ("save_seconds", 0.0, 1e9),
+    ("evaluate_seconds", 0.0, 1e9),
+)
+
+PRESETS = ("quick", "default", "long")
+
+
+def deepest_byte(table: DenseTable) -> int:
+    """The most plies after which a game can end under best play once a move is made."""
+    values = table.bytes
+    return int(values[values != IMPOSSIBLE].max())
+
+
+def preset(name: str, table: DenseTable) -> TrainingConfig:
+    """A config for this table: quick (3 x 3: perfect within a minute), default, long (hours)."""
+    rules = table.rules
+    config = TrainingConfig(
+        network=NetworkConfig(
+            game=f"drop-{rules.n}-{rules.m}-{rules.k}", max_plies=max(1, deepest_byte(table))
+        ),
+        mix=SampleMix(uniform=0.35, critical=0.6, opening=0.05),
+    )
+    if name == "default":
+        return config
+    if name == "quick":
+        return replace(
+            config,
+            network=replace(config.network, width=128, blocks=2),
+            minutes=None,
+            steps=1000,
+            batch=256,
+            threads=1,
+            learning_rate=4e-3,
+            held_out=0.0,
+            save_seconds=10.0,
+            evaluate_seconds=5.0,
+        )
+    if name == "long":
+        # Every position is graded at the end, so none is held out: to be right on all of them
+        # the network may learn from all of them.
+        return replace(config, minutes=180.0, held_out=0.0, mine_from=0.4, mine_rounds=8)
+    raise InputError(f"preset {name!r}: use {', '.join(PRESETS)}")

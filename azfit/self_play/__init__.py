@@ -1,0 +1,1 @@
+"""Learning from games against itself: playing, replay, training, matches, the gate."""

@@ -1,0 +1,86 @@
+"""How a network does on games it has not learned from yet, by side and never only on average.
+
+A loss near its floor says little: policy loss = entropy of the targets + KL. And the mean over both
+sides hides a side that is starved. So everything here is told for the first and the second player.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from azfit.network import Network
+from azfit.self_play.replay import ReplayBatch
+
+SIDES = ("first", "second")
+CLASSES = ("win", "draw", "loss")
+ROWS_AT_A_TIME = 4096
+
+Floats = NDArray[np.float32]
+
+
+def entropies(policies: NDArray[Any]) -> NDArray[np.float64]:
+    """Of policies [..., actions] in nats."""
+    p = policies.astype(np.float64)
+    return np.asarray(-(p * np.log(np.where(p > 0, p, 1.0))).sum(axis=-1))
+
+
+def f1_scores(confusion: NDArray[np.int64]) -> list[float | None]:
+    """Of each class from counts [truth, said]; None for a class that neither occurs nor is said."""
+    scores: list[float | None] = []
+    for c in range(len(confusion)):
+        right, true, said = confusion[c, c], confusion[c].sum(), confusion[:, c].sum()
+        scores.append(float(2 * right / (true + said)) if true + said else None)
+    return scores
+
+
+def mean_f1(scores: Sequence[float | None]) -> float | None:
+    """Over the classes that there are."""
+    there = [score for score in scores if score is not None]
+    return sum(there) / len(there) if there else None
+
+
+def judge(network: Network, planes: Floats) -> tuple[Floats, Floats]:
+    """Policies [B, actions] and win/draw/loss [B, 3], as probabilities."""
+    policies, values = [], []
+    was_training = network.training
+    network.eval()
+    with torch.inference_mode():
+        for low in range(0, len(planes), ROWS_AT_A_TIME):
+            outputs = network(torch.from_numpy(planes[low : low + ROWS_AT_A_TIME]))
+            policies.append(outputs.policy.softmax(1).numpy())
+            values.append(outputs.wdl.softmax(1).numpy())
+    network.train(was_training)
+    return np.concatenate(policies), np.concatenate(values)
+
+
+def assess(network: Network, batch: ReplayBatch) -> dict[str, Any]:
+    """What the network says of positions against what became of them, by side."""
+    policies, wdl = judge(network, batch.planes)
+    said = wdl.argmax(axis=1)
+    cross = -(batch.policy * np.log(np.maximum(policies, 1e-9))).sum(axis=1)
+    targets, network_entropy = entropies(batch.policy), entropies(policies)
+    told: dict[str, Any] = {}
+    for side, name in enumerate(SIDES):
+        mine = batch.sides == side
+        if not mine.any():
+            continue
+        confusion = np.zeros((3, 3), np.int64)
+        np.add.at(confusion, (batch.wdl[mine], said[mine]), 1)
+        scores = f1_scores(confusion)
+        told[name] = {
+            "positions": int(mine.sum()),
+            "target_entropy": float(targets[mine].mean()),
+            "network_entropy": float(network_entropy[mine].mean()),
+            "kl": float((cross - targets)[mine].mean()),
+            "value": float((wdl[mine, 0] - wdl[mine, 2]).mean()),
+            "outcome": float(((batch.wdl[mine] == 0) * 1.0 - (batch.wdl[mine] == 2)).mean()),
+            "f1": dict(zip(CLASSES, scores, strict=True)),
+            "macro_f1": mean_f1(scores),
+            "confusion": confusion.tolist(),
+        }
+    return told

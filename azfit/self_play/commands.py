@@ -1,0 +1,244 @@
+"""The commands of self-play, as a user types them: self-play itself and what looks at its runs.
+
+The options of ``self-play`` are made from the fields of ``SelfPlayConfig``. torch and with it the
+config are imported when a command runs or asks for its options, not by ``fadefour --help``.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from azfit.commands import need_torch, run_option, shipped_network
+from solver.commands import json_option, show
+from solver.errors import InputError
+
+
+class SelfPlayCommand(click.Command):
+    """A command whose further options are the fields of the config."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        known = {parameter.name for parameter in self.params}
+        extra = [one for one in _config_options() if one.name not in known]
+        params = super().get_params(ctx)
+        return [*params[:-1], *extra, params[-1]]  # --help stays last
+
+
+def _config_options() -> list[click.Option]:
+    need_torch()
+    from azfit.self_play.config import options
+
+    return [_as_option(one) for one in options() if one.name != "game"]
+
+
+def _as_option(one: Any) -> click.Option:
+    """A field of the config as an option of the command line; not given is None."""
+    name, about = one.name.replace("_", "-"), one.metadata
+    shown = about["shown"] or one.default
+    if isinstance(one.default, bool):
+        shown = "on" if one.default else "off"
+        declared = f"--{name}/--no-{name}"
+        return click.Option(
+            [declared, one.name], default=None, help=f"{about['help']}  [default: {shown}]"
+        )
+    kind: Any = str
+    if about["choices"]:
+        kind = click.Choice(about["choices"])
+    elif str(one.type).startswith("int"):
+        kind = int
+    elif str(one.type).startswith("float"):
+        kind = float
+    words = about["help"] if shown is None else f"{about['help']}  [default: {shown}]"
+    return click.Option([f"--{name}", one.name], type=kind, default=None, help=words)
+
+
+@click.command("self-play", cls=SelfPlayCommand)
+@click.option("--game", type=click.Choice(["drop", "connect4", "gomoku"]), default=None)
+@click.option("--n", type=int, help="drop: board side.  [default: 4]")
+@click.option("--m", type=int, help="drop: pieces each player may have.  [default: 4]")
+@click.option("--k", type=int, help="drop: pieces in a row that win.  [default: n]")
+@click.option("--size", type=int, help="gomoku: lines of the board.  [default: 15]")
+@run_option("config, games, metrics, curves, checkpoints")
+@click.option("--resume", is_flag=True, help="Go on with the run in that folder.")
+@click.option("--preset", type=click.Choice(["quick", "balanced", "strong"]))
+@click.option(
+    "--config",
+    "config_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="TOML file of options; what is typed here counts more.",
+)
+@click.option("--init", help="Start from this checkpoint, as of train-from-oracle.")
+@json_option
+def self_play_command(
+    game: str | None,
+    run_folder: Path,
+    resume: bool,
+    preset: str | None,
+    config_file: Path | None,
+    init: str | None,
+    as_json: bool,
+    **typed: Any,
+) -> None:
+    """Learn a game by self-play, from zero or from a checkpoint.
+
+    Ctrl-C or a crash loses at most the games in flight; --resume goes on.
+
+    \b
+    Examples:
+      fadefour self-play --game drop --n 3 --m 3 --run runs/small --preset quick
+      fadefour self-play --game connect4 --run runs/four --minutes 60
+      fadefour self-play --run runs/four --resume
+    """
+    from azfit.checkpoint import load_checkpoint
+    from azfit.self_play.config import GAME_NUMBERS, combine, full_name
+    from azfit.self_play.loop import read_config, self_play
+
+    given = {name: value for name, value in typed.items() if value is not None}
+    numbers = {name: given.pop(name) for name in GAME_NUMBERS if name in given}
+    stream = None if as_json else sys.stderr
+    if resume:
+        if given or numbers or preset or config_file or init or game:
+            raise InputError("--resume goes on with the options of the run: give --run alone")
+        run = self_play(read_config(run_folder), run_folder, resume=True, stream=stream)
+    else:
+        if game is not None or numbers:
+            given["game"] = full_name(game, numbers)
+        config = combine(preset, config_file, given)
+        start = None
+        if init is not None:
+            path = Path(init)
+            if init == "shipped":
+                from azfit.games import DropOldest, game_by_name
+
+                found = game_by_name(config.game)
+                if not isinstance(found, DropOldest):
+                    raise InputError(f"no network for {config.game} is shipped: give a checkpoint")
+                path = shipped_network(found.rules)
+            start = load_checkpoint(path, config.game)[0]
+        run = self_play(config, run_folder, init=start, stream=stream)
+    told = {"run": str(run_folder), "iterations": run.iteration, "elo": run.pool[-1][1]}
+    best = run_folder / "best.safetensors"
+    words = f"{run.iteration} iterations, Elo {run.pool[-1][1]:.0f}; best network: {best}"
+    show(as_json, {**told, "best": str(best)}, words)
+
+
+# ---- looking at runs -----------------------------------------------------------------
+
+
+run_argument = click.argument("run", type=click.Path(path_type=Path))
+
+
+@click.command("diagnose")
+@click.argument("path", metavar="RUN|CHECKPOINT", type=click.Path(path_type=Path))
+@click.option("--sims", type=int, help="Simulations of its searches.  [default: the run's, or 100]")
+@click.option(
+    "--data",
+    default="data",
+    show_default=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder of the solved table, for the truth.",
+)
+@click.option(
+    "--png", type=click.Path(dir_okay=False, path_type=Path), help="Draw the main figures."
+)
+@json_option
+def diagnose_command(
+    path: Path, sims: int | None, data: Path, png: Path | None, as_json: bool
+) -> None:
+    """Say what looks wrong with a run or a network, by side, and which option addresses it.
+
+    \b
+    Examples:
+      fadefour diagnose runs/four
+      fadefour diagnose runs/small --data data --json
+      fadefour diagnose data/network_4x4_m4.safetensors --sims 100
+    """
+    need_torch()
+    from azfit.diagnosis.diagnose import diagnose
+    from azfit.diagnosis.picture import draw_diagnosis
+    from azfit.diagnosis.report import text
+
+    told = diagnose(path, sims=sims, data=data)
+    if png is not None:
+        draw_diagnosis(told, png)
+    show(as_json, told, text(told))
+
+
+@click.command("inspect-buffer")
+@run_argument
+@json_option
+def inspect_buffer_command(run: Path, as_json: bool) -> None:
+    """Show what the replay buffer of a run holds.
+
+    \b
+    Example:
+      fadefour inspect-buffer runs/four
+    """
+    need_torch()
+    from azfit.diagnosis.buffer_report import inspect_buffer, text
+
+    told = inspect_buffer(run)
+    show(as_json, told, text(told))
+
+
+@click.command("plot")
+@run_argument
+@click.option(
+    "--png",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File to write.  [default: RUN/curves.png]",
+)
+@json_option
+def plot_command(run: Path, png: Path | None, as_json: bool) -> None:
+    """Draw the curves of a run, of self-play or train-from-oracle.
+
+    \b
+    Example:
+      fadefour plot runs/four
+    """
+    need_torch()
+    from azfit.curves import draw_run
+
+    written = draw_run(run, png)
+    show(as_json, {"png": str(written)}, f"wrote {written}")
+
+
+# ---- match --------------------------------------------------------------------------
+
+
+@click.command("match")
+@click.argument("player")
+@click.argument("opponent")
+@click.option("--games", default=100, show_default=True, help="An even number.")
+@click.option("--sims", default=100, show_default=True, help="A move; 0: the network alone.")
+@click.option("--seed", default=0, show_default=True, help="Of the openings.")
+@json_option
+def match_command(
+    player: str, opponent: str, games: int, sims: int, seed: int, as_json: bool
+) -> None:
+    """Play two networks of one game against each other, or a network against 'random'.
+
+    Each random opening of two plies is played twice, with the colours exchanged.
+
+    \b
+    Examples:
+      fadefour match runs/four/best.safetensors runs/four/checkpoints/step-000000000.safetensors
+      fadefour match runs/gomoku/best.safetensors random --games 20
+    """
+    need_torch()
+    from azfit.self_play.match import play_match
+
+    told = play_match(player, opponent, games=games, sims=sims, seed=seed)
+    show(as_json, told.to_dict(), str(told))
+
+
+COMMANDS = [
+    self_play_command,
+    match_command,
+    diagnose_command,
+    inspect_buffer_command,
+    plot_command,
+]

@@ -1,0 +1,105 @@
+"""A match between two networks, or a network and chance, in any of the games."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from azfit.checkpoint import load_checkpoint
+from azfit.games import Game, game_by_name
+from azfit.inference import AUTO, Evaluator
+from azfit.network import Network
+from azfit.search_config import SearchConfig
+from azfit.self_play.arena import (
+    Mover,
+    NetworkMover,
+    RandomMover,
+    Score,
+    SearchMover,
+    play_pairs,
+    random_openings,
+)
+from azfit.self_play.config import by_game
+from azfit.self_play.elo import difference
+from solver.errors import InputError
+
+RANDOM = "random"
+PAIRS_AT_A_TIME = 64
+
+
+@dataclass(frozen=True)
+class Match:
+    """How a player did against another."""
+
+    game: str
+    player: str
+    opponent: str
+    sims: int
+    score: Score
+
+    def to_dict(self) -> dict[str, Any]:
+        told = {"game": self.game, "player": self.player, "opponent": self.opponent}
+        gap = difference(self.score.share, self.score.games)
+        return {**told, "sims": self.sims, **self.score.to_dict(), "elo_difference": gap}
+
+    def __str__(self) -> str:
+        score = self.score
+        lines = [f"{self.player} against {self.opponent}: {self.game}, {self.sims} simulations"]
+        for side, name in enumerate(("first", "second")):
+            lines.append(
+                f"  moving {name:<6}  {score.wins[side]} won, {score.draws[side]} drawn, "
+                f"{score.losses[side]} lost"
+            )
+        gap = difference(score.share, score.games)
+        lines.append(
+            f"score {score.share:.1%} ± {score.standard_error:.1%} of {score.games} games, "
+            f"Elo {gap:+.0f}"
+        )
+        return "\n".join(lines)
+
+
+def play_match(
+    player: str, opponent: str, *, games: int = 100, sims: int = 100, seed: int = 0
+) -> Match:
+    """Pairs of games from random openings; a player is a checkpoint or ``random``."""
+    if games < 2 or games % 2:
+        raise InputError(f"--games {games}: use an even number, each opening is played twice")
+    if sims < 0:
+        raise InputError(f"--sims {sims}: use 0 for the network alone, or more")
+    networks = {name: load_checkpoint(name)[0] for name in (player, opponent) if name != RANDOM}
+    game = _common_game(networks)
+    random = np.random.default_rng(seed)
+    movers = [_mover(networks.get(name), game, sims, random) for name in (player, opponent)]
+    openings = random_openings(game, games // 2, 2, random)
+    max_plies, score = int(by_game(game)["max_plies"]), Score()
+    for first in range(0, len(openings), PAIRS_AT_A_TIME):
+        some = openings[first : first + PAIRS_AT_A_TIME]
+        for one in play_pairs(game, movers[0], movers[1], some, max_plies):
+            score += one
+    names = [name if name == RANDOM else Path(name).stem for name in (player, opponent)]
+    return Match(game.name, names[0], names[1], sims, score)
+
+
+def _common_game(networks: dict[str, Network]) -> Game:
+    names = {network.config.game for network in networks.values()}
+    if not names:
+        raise InputError("two random players: give a checkpoint for one of them")
+    if len(names) > 1:
+        raise InputError(
+            f"the checkpoints play {' and '.join(sorted(names))}: give two of one game"
+        )
+    return game_by_name(names.pop())
+
+
+def _mover(network: Network | None, game: Game, sims: int, random: np.random.Generator) -> Mover:
+    if network is None:
+        return RandomMover(game, random)
+    evaluate = Evaluator(network, AUTO)
+    if not sims:
+        return NetworkMover(game, evaluate)
+    config = SearchConfig(sims=sims, max_plies=int(by_game(game)["max_plies"]))
+    quiet = replace(config, noise_eps=0.0, noise_steps=0, temperature=0.0, reuse=False)
+    return SearchMover(game, evaluate, quiet)

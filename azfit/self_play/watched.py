@@ -1,0 +1,34 @@
+"""Positions whose policy is followed over a run: where the first player opens, where the second
+replies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from azfit.games import Game
+from azfit.network import Network
+from azfit.self_play.assessment import judge
+
+
+def watched_positions(game: Game) -> dict[str, list[int]]:
+    """Positions whose policy is followed over time, as moves from the start: the start itself,
+    and the second player's reply to the move in the middle."""
+    cells = game.rows * game.columns
+    middle = game.columns // 2
+    if game.actions == cells:
+        middle += game.rows // 2 * game.columns
+    return {"start": [], "reply": [middle]}
+
+
+def watch(network: Network) -> dict[str, Any]:
+    """The network's policy and value in the watched positions."""
+    game, told = network.game, {}
+    for name, moves in watched_positions(game).items():
+        planes = game.planes(game.play_all(moves)[None])
+        policies, wdl = judge(network, planes)
+        told[name] = {
+            "moves": moves,
+            "policy": [round(float(p), 5) for p in policies[0]],
+            "value": float(wdl[0, 0] - wdl[0, 2]),
+        }
+    return told
