@@ -40,9 +40,9 @@ RULES = Rules(4, 4, 4)
 # judged, so there is no gate.
 BASE: dict[str, Any] = {
     "game": "drop-4-4-4",
-    "iterations": 24,
-    "games_per_iteration": 150,
-    "parallel_games": 150,
+    "iterations": 20,
+    "games_per_iteration": 120,
+    "parallel_games": 120,
     "sims": 60,
     "replay_ratio": 0.5,
     "epochs": 1,
@@ -60,7 +60,7 @@ HARSH = {"fpu_reduction": 0.4}  # as the users had it when their search starved
 JUDGING_SIMS, JUDGING_GAMES = 100, 100  # the last network, against each opponent
 
 VARIANTS: dict[str, dict[str, Any]] = {
-    "default": {},
+    "base": {},
     "no clamp": {"fpu_clamp": False},
     "reduction 0.4": HARSH,
     "reduction 0.4, no clamp": {**HARSH, "fpu_clamp": False},
@@ -68,13 +68,16 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "lambda 0": {"lambda_steps": 0.0},
     "balance sampling": {"balance_sampling": True},
     "noise decay": {"noise_eps": 0.5, "noise_eps_min": 0.1, "noise_steps": 12},
+    "dropout 0.2": {"dropout": 0.2},
+    "policy rate 0.1": {"policy_lr_scale": 0.1},
 }
 
 QUESTIONS: dict[str, tuple[str, ...]] = {
-    "(a) clamp": ("default", "no clamp", "reduction 0.4", "reduction 0.4, no clamp"),
-    "(b) lambda": ("default", "lambda 0.2", "lambda 0"),
-    "(c) balance sampling": ("default", "balance sampling"),
-    "(d) noise decay": ("default", "noise decay"),
+    "(a) clamp": ("base", "no clamp", "reduction 0.4", "reduction 0.4, no clamp"),
+    "(b) lambda": ("base", "lambda 0.2", "lambda 0"),
+    "(c) balance sampling": ("base", "balance sampling"),
+    "(d) noise decay": ("base", "noise decay"),
+    "(e) training": ("base", "dropout 0.2", "policy rate 0.1"),
 }
 
 
@@ -179,8 +182,8 @@ def report(runs: Path, seeds: list[int]) -> str:
 def draw(runs: Path, seeds: list[int], png: Path) -> None:
     """Blunders against iterations, a panel a question; thin lines are seeds, thick ones means."""
     plt = pyplot()
-    figure, axes = plt.subplots(2, 2, figsize=(12, 9), sharex=True, sharey=True)
-    for axis, (question, variants) in zip(axes.flat, QUESTIONS.items(), strict=True):
+    figure, axes = plt.subplots(1, len(QUESTIONS), figsize=(22, 5), sharex=True, sharey=True)
+    for axis, (question, variants) in zip(axes, QUESTIONS.items(), strict=True):
         for colour, variant in enumerate(variants):
             told = [one["learning"] for one in truth_of(runs, variant, seeds)]
             if not told:
@@ -193,10 +196,8 @@ def draw(runs: Path, seeds: list[int], png: Path) -> None:
         axis.set_yscale("log")
         axis.grid(alpha=0.3)
         axis.legend()
-    for axis in axes[-1]:
         axis.set_xlabel("iteration")
-    for axis in axes[:, 0]:
-        axis.set_ylabel("share of moves that lose the result")
+    axes[0].set_ylabel("share of moves that lose the result")
     figure.tight_layout()
     save_png(figure, png)
 
@@ -207,7 +208,7 @@ def main() -> None:
     parser.add_argument("--runs", type=Path, default=Path("runs/experiments"))
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--only", nargs="+", choices=VARIANTS, default=list(VARIANTS))
-    parser.add_argument("--sample", type=int, default=50_000)
+    parser.add_argument("--sample", type=int, default=20_000)
     parser.add_argument("--iterations", type=int, help="Fewer or more than the base has.")
     parser.add_argument("--png", type=Path)
     parser.add_argument("--processes", type=int, default=2, help="Runs side by side.")
