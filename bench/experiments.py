@@ -1,10 +1,11 @@
-"""What the options of self-play do, judged by the exact table: docs/experiments.md.
+"""What the options of self-play do, judged exactly: docs/experiments.md.
 
-``python bench/experiments.py --data data --runs runs/experiments`` plays every variant with every
-seed at the same budget (the same number of games and simulations), grades the network after each
-iteration on the same sample of positions, grades the last one with search on the positions that it
-reaches itself, and prints the tables as Markdown. Runs that are finished are not played again; an
-interrupted one is resumed.
+``python bench/experiments.py --game connect4 --runs runs/experiments`` plays every variant with
+every seed at the same budget (the same number of games and simulations), grades the network after
+each iteration and the last one with search too, and prints the tables as Markdown. Drop-oldest is
+judged by the table in ``--data`` on a sample of positions, Connect Four by the solver on sets of
+positions (those that ``fadefour grade --game connect4`` takes). Runs that are finished are not
+played again; an interrupted one is resumed.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import argparse
 import json
 import multiprocessing
 import sys
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -22,8 +24,11 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from azfit.checkpoint import checkpoints_in, load_checkpoint
+from azfit.grading import connect4_players
+from azfit.grading.connect4 import grade_connect4
+from azfit.grading.connect4_labels import labelled_sets
 from azfit.grading.grade import grade
-from azfit.grading.in_play import grade_in_play
+from azfit.grading.tally import Group
 from azfit.inference import Evaluator
 from azfit.players import NetworkPlayer, SearchPlayer
 from azfit.self_play.config import settled
@@ -32,14 +37,13 @@ from azfit.self_play.loop import read_config, self_play
 from solver import Rules, open_table
 from solver.plotting import pyplot, save_png
 from solver.storage import write_atomically
-from solver.table import Table
 
+DROP, CONNECT4 = "drop-4-4-4", "connect4"
 RULES = Rules(4, 4, 4)
 
-# The recipe of docs/self_play.md with fewer games and simulations. Every network is kept and
-# judged, so there is no gate.
+# The recipe of docs/self_play.md, with fewer games and simulations and, for Connect Four, a smaller
+# network. Every network is kept and judged, so there is no gate.
 BASE: dict[str, Any] = {
-    "game": "drop-4-4-4",
     "iterations": 20,
     "games_per_iteration": 120,
     "parallel_games": 120,
@@ -55,9 +59,10 @@ BASE: dict[str, Any] = {
     "workers": 1,
     "threads": 1,
 }
+BY_GAME: dict[str, dict[str, Any]] = {DROP: {}, CONNECT4: {"width": 32, "blocks": 2}}
 
 HARSH = {"fpu_reduction": 0.4}  # as the users had it when their search starved
-JUDGING_SIMS, JUDGING_GAMES = 100, 100  # the last network, against each opponent
+JUDGING_SIMS = 100
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "base": {},
@@ -80,62 +85,106 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
     "(e) training": ("base", "dropout 0.2", "policy rate 0.1"),
 }
 
+# ---- playing and judging one run ------------------------------------------------------
 
-def folder_of(runs: Path, variant: str, seed: int) -> Path:
-    return runs / f"{variant.replace(', ', '_').replace(' ', '_')}-{seed}"
-
-
-def experiment(
-    folder: Path, variant: str, seed: int, overrides: dict[str, Any], data: Path, sample: int
-) -> None:
-    """Plays one run to its end and judges it."""
-    if (folder / "config.json").exists():
-        self_play(read_config(folder), folder, resume=True, stream=None)
-    else:
-        given = {**BASE, **VARIANTS[variant], "seed": seed, **overrides}
-        self_play(settled(given), folder, stream=None)
-    if not (folder / TRUTH).exists():
-        with open_table(data, RULES) as table:
-            told = judged(folder, table, sample)
-        write_atomically(folder / TRUTH, (json.dumps(told, indent=1) + "\n").encode())
-    print(f"{variant}, seed {seed}", file=sys.stderr, flush=True)
-
+Judge = Callable[[Evaluator, int | None], dict[str, Group]]
+"""(network, simulations or None) -> how it does: all, the first and the second player to move, and
+positions that are won, drawn, lost."""
 
 TRUTH = "truth.json"
 
 
-def judged(folder: Path, table: Table, sample: int) -> dict[str, Any]:
-    """The exact grade of each iteration's network, and of the last one with search."""
-    paths, learning = checkpoints_in(folder / "checkpoints"), []
-    for path in paths:
-        network, about = load_checkpoint(path)
-        evaluator = Evaluator(network, threads=1)
-        graded = grade(NetworkPlayer(evaluator, RULES), table, sample=sample, seed=1)
-        results = graded.by_result()
-        learning.append(
-            {
-                "iteration": about["iteration"],
-                "blunders": graded.overall.blunder_rate or 0.0,
-                "misjudged": 1 - (graded.overall.wdl_accuracy or 0.0),
-                "missed_wins": results["win"].blunder_rate or 0.0,
-                "lost_draws": results["draw"].blunder_rate or 0.0,
-                "short_losses": 1 - (results["loss"].optimal or 0.0),
-            }
+def folder_of(runs: Path, game: str, variant: str, seed: int) -> Path:
+    return runs / f"{game}-{variant.replace(', ', '_').replace(' ', '_')}-{seed}"
+
+
+def table_judge(data: Path, sample: int) -> Judge:
+    table = open_table(data, RULES)
+
+    def judge(network: Evaluator, sims: int | None) -> dict[str, Group]:
+        player = SearchPlayer(network, RULES, sims) if sims else NetworkPlayer(network, RULES)
+        graded = grade(player, table, sample=sample, seed=1)
+        sides = graded.by_side()
+        named = {"all": graded.overall, "first": sides["x"], "second": sides["y"]}
+        return named | graded.by_result()
+
+    return judge
+
+
+def sets_judge(data: Path) -> Judge:
+    sets = labelled_sets([], None, 1, data)
+
+    def judge(network: Evaluator, sims: int | None) -> dict[str, Group]:
+        player = (
+            connect4_players.SearchPlayer(network, sims)
+            if sims
+            else connect4_players.NetworkPlayer(network)
         )
-    player = SearchPlayer(evaluator, RULES, JUDGING_SIMS)
-    matches = grade_in_play(player, table, games=JUDGING_GAMES, seed=1)
-    positions = sum(match.grade.overall.positions for match in matches)
-    blunders = sum(match.grade.overall.errors for match in matches)
-    against_table = next(match for match in matches if match.opponent == "table")
-    return {
-        "learning": learning,
-        "searched": {"blunders": blunders / positions, "lost_games": against_table.losses},
-    }
+        return {
+            name.removesuffix(" player"): group
+            for name, group in grade_connect4(player, sets).together.groups().items()
+        }
+
+    return judge
 
 
-def truth_of(runs: Path, variant: str, seeds: list[int]) -> list[dict[str, Any]]:
-    paths = [folder_of(runs, variant, seed) / TRUTH for seed in seeds]
-    return [json.loads(path.read_text()) for path in paths if path.exists()]
+def figures(groups: dict[str, Group]) -> dict[str, float]:
+    told = {f"blunders, {name}": group.blunder_rate or 0.0 for name, group in groups.items()}
+    told["lost sooner than need be"] = 1 - (groups["loss"].optimal or 0.0)
+    if groups["all"].wdl_accuracy is not None:
+        told["win/draw/loss wrong"] = 1 - groups["all"].wdl_accuracy
+    return told
+
+
+def experiment(folder: Path, given: dict[str, Any], data: Path, sample: int) -> str:
+    """Plays one run to its end and judges it; returns the folder's name."""
+    if (folder / "config.json").exists():
+        self_play(read_config(folder), folder, resume=True, stream=None)
+    else:
+        self_play(settled(given), folder, stream=None)
+    if not (folder / TRUTH).exists():
+        judge = table_judge(data, sample) if given["game"] == DROP else sets_judge(data)
+        networks = [load_checkpoint(path)[0] for path in checkpoints_in(folder / "checkpoints")]
+        evaluators = [Evaluator(network, threads=1) for network in networks]
+        told = {
+            "learning": [figures(judge(evaluator, None)) for evaluator in evaluators],
+            "searched": figures(judge(evaluators[-1], JUDGING_SIMS)),
+        }
+        write_atomically(folder / TRUTH, (json.dumps(told, indent=1) + "\n").encode())
+    return folder.name
+
+
+# ---- telling --------------------------------------------------------------------------
+
+ALL = "blunders, all"
+COLUMNS = {
+    ALL: "blunders",
+    "blunders, first": "first player",
+    "blunders, second": "second player",
+    "blunders, win": "won positions",
+    "blunders, draw": "drawn positions",
+    "lost sooner than need be": "lost too soon",
+    "win/draw/loss wrong": "win/draw/loss wrong",
+}
+
+
+class Results:
+    """The judged runs of one game."""
+
+    def __init__(self, runs: Path, game: str, seeds: list[int]) -> None:
+        self._runs, self._game, self._seeds = runs, game, seeds
+
+    def folders(self, variant: str) -> list[Path]:
+        folders = [folder_of(self._runs, self._game, variant, seed) for seed in self._seeds]
+        return [folder for folder in folders if (folder / TRUTH).exists()]
+
+    def truths(self, variant: str) -> list[dict[str, Any]]:
+        return [json.loads((folder / TRUTH).read_text()) for folder in self.folders(variant)]
+
+    def answered(self) -> dict[str, list[str]]:
+        """The questions of which more than the base has been played, with those variants."""
+        played = {q: [v for v in found if self.folders(v)] for q, found in QUESTIONS.items()}
+        return {question: found for question, found in played.items() if len(found) > 1}
 
 
 def starved(folder: Path) -> list[float]:
@@ -150,84 +199,80 @@ def spread(values: list[float]) -> str:
     return f"{np.mean(values):.2%} ({min(values):.2%} – {max(values):.2%})"
 
 
-COLUMNS = {
-    "blunders": "blunders, all positions",
-    "missed_wins": "won positions",
-    "lost_draws": "drawn positions",
-    "short_losses": "lost sooner than need be",
-    "misjudged": "win/draw/loss wrong",
-}
-
-
-def report(runs: Path, seeds: list[int]) -> str:
+def report(results: Results) -> str:
     lines = []
-    for question, variants in QUESTIONS.items():
-        heads = ["variant", *COLUMNS.values(), "with search, in its own games", "games lost"]
-        heads.append("starved nodes X / Y")
+    heads = ["variant", *COLUMNS.values(), f"blunders with {JUDGING_SIMS} sims", "starved X / Y"]
+    for question, variants in results.answered().items():
         lines += [f"### {question}", "", f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
         for variant in variants:
-            truths = truth_of(runs, variant, seeds)
-            if not truths:
-                continue
+            truths = results.truths(variant)
             cells = [spread([one["learning"][-1][name] for one in truths]) for name in COLUMNS]
-            cells.append(spread([one["searched"]["blunders"] for one in truths]))
-            cells.append(", ".join(str(one["searched"]["lost_games"]) for one in truths))
-            share = np.mean([starved(folder_of(runs, variant, seed)) for seed in seeds], axis=0)
+            cells.append(spread([one["searched"][ALL] for one in truths]))
+            share = np.mean([starved(folder) for folder in results.folders(variant)], axis=0)
             cells.append(f"{share[0]:.2%} / {share[1]:.2%}")
             lines.append(f"| {variant} | {' | '.join(cells)} |")
         lines.append("")
     return "\n".join(lines)
 
 
-def draw(runs: Path, seeds: list[int], png: Path) -> None:
+def draw(results: Results, png: Path) -> None:
     """Blunders against iterations, a panel a question; thin lines are seeds, thick ones means."""
-    plt = pyplot()
-    figure, axes = plt.subplots(1, len(QUESTIONS), figsize=(22, 5), sharex=True, sharey=True)
-    for axis, (question, variants) in zip(axes, QUESTIONS.items(), strict=True):
+    plt, answered = pyplot(), results.answered()
+    figure, axes = plt.subplots(
+        1, len(answered), figsize=(4.5 * len(answered), 5), sharex=True, sharey=True, squeeze=False
+    )
+    for axis, (question, variants) in zip(axes[0], answered.items(), strict=True):
         for colour, variant in enumerate(variants):
-            told = [one["learning"] for one in truth_of(runs, variant, seeds)]
-            if not told:
-                continue
-            x = [one["iteration"] for one in told[0]]
-            y = np.array([[one["blunders"] for one in run] for run in told])
-            axis.plot(x, y.T, color=f"C{colour}", alpha=0.25, linewidth=1)
-            axis.plot(x, y.mean(axis=0), color=f"C{colour}", linewidth=2, label=variant)
+            runs = [[one[ALL] for one in truth["learning"]] for truth in results.truths(variant)]
+            y = np.array(runs)
+            axis.plot(y.T, color=f"C{colour}", alpha=0.25, linewidth=1)
+            axis.plot(y.mean(axis=0), color=f"C{colour}", linewidth=2, label=variant)
         axis.set_title(question)
         axis.set_yscale("log")
-        axis.grid(alpha=0.3)
+        axis.grid(alpha=0.3, which="both")
         axis.legend()
         axis.set_xlabel("iteration")
-    axes[0].set_ylabel("share of moves that lose the result")
+    axes[0][0].set_ylabel("share of moves that lose the result")
     figure.tight_layout()
     save_png(figure, png)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--game", choices=BY_GAME, default=CONNECT4)
     parser.add_argument("--data", type=Path, default=Path("data"))
     parser.add_argument("--runs", type=Path, default=Path("runs/experiments"))
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--only", nargs="+", choices=VARIANTS, default=list(VARIANTS))
-    parser.add_argument("--sample", type=int, default=20_000)
+    parser.add_argument("--sample", type=int, default=10_000, help="Positions of drop-oldest.")
     parser.add_argument("--iterations", type=int, help="Fewer or more than the base has.")
-    parser.add_argument("--png", type=Path)
     parser.add_argument("--processes", type=int, default=2, help="Runs side by side.")
+    parser.add_argument("--png", type=Path)
     given = parser.parse_args()
-    overrides = {} if given.iterations is None else {"iterations": given.iterations}
-    with open_table(given.data, RULES):
-        pass  # without a table there is nothing to judge by: better said now than in an hour
+    # Without a judge there is nothing to learn: better said now than in an hour.
+    _ = table_judge(given.data, given.sample) if given.game == DROP else sets_judge(given.data)
     given.runs.mkdir(parents=True, exist_ok=True)
-    work = [
-        (folder_of(given.runs, variant, seed), variant, seed, overrides, given.data, given.sample)
-        for seed in given.seeds
-        for variant in given.only
-    ]
+    base = {"game": given.game, **BASE, **BY_GAME[given.game]}
+    if given.iterations is not None:
+        base["iterations"] = given.iterations
     with ProcessPoolExecutor(given.processes, multiprocessing.get_context("spawn")) as crew:
-        for one in [crew.submit(experiment, *arguments) for arguments in work]:
-            one.result()
-    print(report(given.runs, given.seeds))
+        jobs = [
+            crew.submit(
+                experiment,
+                folder_of(given.runs, given.game, variant, seed),
+                {**base, **VARIANTS[variant], "seed": seed},
+                given.data,
+                given.sample,
+            )
+            for seed in given.seeds
+            for variant in given.only
+        ]
+        for job in jobs:
+            print(job.result(), file=sys.stderr, flush=True)
+    results = Results(given.runs, given.game, given.seeds)
+    print(report(results))
     if given.png is not None:
-        draw(given.runs, given.seeds, given.png)
+        draw(results, given.png)
 
 
 if __name__ == "__main__":
