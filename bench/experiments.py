@@ -11,6 +11,7 @@ played again; an interrupted one is resumed.
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import multiprocessing
 import sys
@@ -26,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from azfit.checkpoint import checkpoints_in, load_checkpoint
 from azfit.grading import connect4_players
 from azfit.grading.connect4 import grade_connect4
-from azfit.grading.connect4_labels import labelled_sets
+from azfit.grading.connect4_labels import LabelledSet, labelled_sets
 from azfit.grading.grade import grade
 from azfit.grading.tally import Group
 from azfit.inference import Evaluator
@@ -44,9 +45,9 @@ RULES = Rules(4, 4, 4)
 # The recipe of docs/self_play.md, with fewer games and simulations and, for Connect Four, a smaller
 # network. Every network is kept and judged, so there is no gate.
 BASE: dict[str, Any] = {
-    "iterations": 20,
-    "games_per_iteration": 120,
-    "parallel_games": 120,
+    "iterations": 15,
+    "games_per_iteration": 100,
+    "parallel_games": 100,
     "sims": 60,
     "replay_ratio": 0.5,
     "epochs": 1,
@@ -85,7 +86,7 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
     "(e) training": ("base", "dropout 0.2", "policy rate 0.1"),
 }
 
-# ---- playing and judging one run ------------------------------------------------------
+# ---- playing and judging --------------------------------------------------------------
 
 Judge = Callable[[Evaluator, int | None], dict[str, Group]]
 """(network, simulations or None) -> how it does: all, the first and the second player to move, and
@@ -112,7 +113,9 @@ def table_judge(data: Path, sample: int) -> Judge:
 
 
 def sets_judge(data: Path) -> Judge:
-    sets = labelled_sets([], None, 1, data)
+    @functools.cache
+    def sets() -> list[LabelledSet]:  # what is not known yet takes its time to solve
+        return labelled_sets([], None, 1, data)
 
     def judge(network: Evaluator, sims: int | None) -> dict[str, Group]:
         player = (
@@ -122,7 +125,7 @@ def sets_judge(data: Path) -> Judge:
         )
         return {
             name.removesuffix(" player"): group
-            for name, group in grade_connect4(player, sets).together.groups().items()
+            for name, group in grade_connect4(player, sets()).together.groups().items()
         }
 
     return judge
@@ -136,22 +139,26 @@ def figures(groups: dict[str, Group]) -> dict[str, float]:
     return told
 
 
-def experiment(folder: Path, given: dict[str, Any], data: Path, sample: int) -> str:
-    """Plays one run to its end and judges it; returns the folder's name."""
+def play(folder: Path, given: dict[str, Any]) -> None:
+    """Plays one run to its end."""
     if (folder / "config.json").exists():
         self_play(read_config(folder), folder, resume=True, stream=None)
     else:
         self_play(settled(given), folder, stream=None)
-    if not (folder / TRUTH).exists():
-        judge = table_judge(data, sample) if given["game"] == DROP else sets_judge(data)
-        networks = [load_checkpoint(path)[0] for path in checkpoints_in(folder / "checkpoints")]
-        evaluators = [Evaluator(network, threads=1) for network in networks]
-        told = {
-            "learning": [figures(judge(evaluator, None)) for evaluator in evaluators],
-            "searched": figures(judge(evaluators[-1], JUDGING_SIMS)),
-        }
-        write_atomically(folder / TRUTH, (json.dumps(told, indent=1) + "\n").encode())
-    return folder.name
+    print(folder.name, file=sys.stderr, flush=True)
+
+
+def judge_run(folder: Path, judge: Judge) -> None:
+    """Writes what every network of a run is worth, unless it has been written before."""
+    if (folder / TRUTH).exists():
+        return
+    networks = [load_checkpoint(path)[0] for path in checkpoints_in(folder / "checkpoints")]
+    evaluators = [Evaluator(network) for network in networks]
+    told = {
+        "learning": [figures(judge(evaluator, None)) for evaluator in evaluators],
+        "searched": figures(judge(evaluators[-1], JUDGING_SIMS)),
+    }
+    write_atomically(folder / TRUTH, (json.dumps(told, indent=1) + "\n").encode())
 
 
 # ---- telling --------------------------------------------------------------------------
@@ -249,26 +256,25 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2, help="Runs side by side.")
     parser.add_argument("--png", type=Path)
     given = parser.parse_args()
-    # Without a judge there is nothing to learn: better said now than in an hour.
-    _ = table_judge(given.data, given.sample) if given.game == DROP else sets_judge(given.data)
+    judge = table_judge(given.data, given.sample) if given.game == DROP else sets_judge(given.data)
     given.runs.mkdir(parents=True, exist_ok=True)
     base = {"game": given.game, **BASE, **BY_GAME[given.game]}
     if given.iterations is not None:
         base["iterations"] = given.iterations
+    runs = [
+        (folder_of(given.runs, given.game, variant, seed), variant, seed)
+        for seed in given.seeds
+        for variant in given.only
+    ]
     with ProcessPoolExecutor(given.processes, multiprocessing.get_context("spawn")) as crew:
         jobs = [
-            crew.submit(
-                experiment,
-                folder_of(given.runs, given.game, variant, seed),
-                {**base, **VARIANTS[variant], "seed": seed},
-                given.data,
-                given.sample,
-            )
-            for seed in given.seeds
-            for variant in given.only
+            crew.submit(play, folder, {**base, **VARIANTS[variant], "seed": seed})
+            for folder, variant, seed in runs
         ]
         for job in jobs:
-            print(job.result(), file=sys.stderr, flush=True)
+            job.result()
+    for folder, _, _ in runs:
+        judge_run(folder, judge)
     results = Results(given.runs, given.game, given.seeds)
     print(report(results))
     if given.png is not None:
