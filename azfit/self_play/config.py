@@ -255,6 +255,11 @@ PRESETS: dict[str, dict[str, Any]] = {
         "eval_games": 20,
         "pool_games": 4,
         "blocks": 2,
+        # Few games: the buffer stays small, and all that is in it is to be learned.
+        "replay_ratio": 0.5,
+        "epochs": 2,
+        "dropout": 0.0,
+        "policy_lr_scale": 1.0,
     },
     "balanced": {},
     "strong": {
