@@ -15,10 +15,11 @@ def cli() -> None:
 
 def add_commands() -> None:
     from azfit.commands import COMMANDS as LEARNING
+    from azfit.diagnosis.commands import COMMANDS as LOOKING
     from azfit.self_play.commands import COMMANDS as SELF_PLAY
     from solver.commands import COMMANDS as SOLVING
 
-    for command in (*SOLVING, *LEARNING, *SELF_PLAY):
+    for command in (*SOLVING, *LEARNING, *SELF_PLAY, *LOOKING):
         cli.add_command(command)
 
 

@@ -112,9 +112,14 @@ def _about(path: Path, data: bytes) -> dict[str, Any]:
     except (ValueError, AttributeError, TypeError, RecursionError):
         raise _corrupt(path, "its header cannot be read") from None
     if not isinstance(about, dict) or about.get("format") != FORMAT:
-        raise InputError(f"'{path}' is not a checkpoint of fadefour: its header does not say so")
+        raise InputError(
+            f"'{path}' is not a checkpoint of fadefour (its header does not say so): give one of a run"
+        )
     if about.get("version") != VERSION:
-        raise InputError(f"'{path}' has version {about.get('version')}, this is {VERSION}")
+        raise InputError(
+            f"'{path}' has version {about.get('version')}, this fadefour reads {VERSION}: "
+            "train it again, or use the fadefour that wrote it"
+        )
     return about
 
 
@@ -159,11 +164,13 @@ def load_checkpoint(path: str | Path, game: str | None = None) -> tuple[Network,
     weights, about = read_tensors(path)
     config = _config(path, about)
     if game is not None and config.game != game:
-        raise InputError(f"checkpoint '{path}' plays {config.game}, not {game}")
+        raise InputError(
+            f"checkpoint '{path}' plays {config.game}, not {game}: give that game, or another one"
+        )
     if about.get("rules") != rules_tag(config.game):
         raise InputError(
             f"checkpoint '{path}' was made for the rules '{about.get('rules')}', "
-            f"these are '{rules_tag(config.game)}'"
+            f"these are '{rules_tag(config.game)}': train it again"
         )
     network = Network(config)
     _check_weights(path, network, weights)

@@ -36,9 +36,16 @@ def _set(config: Any, **given: Any) -> Any:
     return replace(config, **{name: value for name, value in given.items() if value is not None})
 
 
-def shipped_network(rules: Rules) -> Path:
-    """The network that comes with the repository; commands take ``shipped`` for it."""
-    return Path(__file__).resolve().parent.parent / "data" / f"network_{rules.name}.safetensors"
+SHIPPED = "shipped"
+
+
+def checkpoint_path(name: str, rules: Rules | None = None) -> Path:
+    """The file of a checkpoint; ``shipped`` is the network that comes with the project, by default
+    that of 4 x 4."""
+    if name != SHIPPED:
+        return Path(name)
+    variant = (rules or Rules(4, 4, 4)).name
+    return Path(__file__).resolve().parent.parent / "data" / f"network_{variant}.safetensors"
 
 
 def need_torch() -> None:
@@ -52,24 +59,25 @@ def _player(
 ) -> Player:
     """The network of a checkpoint, with search if ``sims`` is given."""
     need_torch()
-    if checkpoint == "shipped":
-        checkpoint = str(shipped_network(rules))
+    path = checkpoint_path(checkpoint, rules)
     from azfit.checkpoint import load_checkpoint
     from azfit.inference import Evaluator
     from azfit.players import NetworkPlayer, SearchPlayer
 
-    network, about = load_checkpoint(checkpoint, f"drop-{rules.n}-{rules.m}-{rules.k}")
+    network, about = load_checkpoint(path, f"drop-{rules.n}-{rules.m}-{rules.k}")
     evaluator = Evaluator(network, threads=threads)
-    name, sha256 = Path(checkpoint).stem, about["sha256"]
+    name, sha256 = path.stem, about["sha256"]
     if sims is None:
         return NetworkPlayer(evaluator, rules, canonical=canonical, name=name, sha256=sha256)
     if sims < 1:
         raise InputError(f"--sims {sims}: use at least 1, or leave it out for the network alone")
-    return SearchPlayer(evaluator, rules, sims, canonical=canonical, name=name, sha256=sha256)
+    steps = float(network.config.max_plies)
+    return SearchPlayer(
+        evaluator, rules, sims, max_steps=steps, canonical=canonical, name=name, sha256=sha256
+    )
 
 
 sims_option = click.option("--sims", type=int, help="Search with so many simulations a move.")
-checkpoint_argument = click.argument("checkpoint", type=click.Path(dir_okay=False))
 
 
 def run_option(holds: str) -> Callable[[Command], Command]:
@@ -211,9 +219,9 @@ def grade_command(
 
     \b
     Examples:
-      fadefour grade runs/first/checkpoint.safetensors --sample 1000000
+      fadefour grade runs/first/checkpoints/step-000006668.safetensors --sample 1000000
       fadefour grade shipped --all --png grade.png
-      fadefour grade --game connect4 runs/c4/checkpoint.safetensors --sims 100
+      fadefour grade --game connect4 runs/four/best.safetensors --sims 100
     """
     if (game or _game_of(checkpoints[0])) == "connect4":
         refuse_options_of_drop(
@@ -265,7 +273,7 @@ def _game_of(checkpoint: str) -> str:
     need_torch()
     from azfit.checkpoint import game_of_checkpoint
 
-    return "drop" if checkpoint == "shipped" else game_of_checkpoint(checkpoint)
+    return "drop" if checkpoint == SHIPPED else game_of_checkpoint(checkpoint)
 
 
 def _grade_connect4(

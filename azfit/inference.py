@@ -1,14 +1,13 @@
 """Running a network: planes in, numpy out, behind one small interface.
 
 Back-ends: ``torch`` (eager, inference mode), ``compile`` (torch.compile), ``onnx`` (ONNX
-Runtime). ``measure_backends`` times them; where a package is missing the back-end is left out.
+Runtime); bench/inference_speed.py times them.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import io
-import time
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -169,30 +168,3 @@ _MAKERS: dict[str, Callable[[Answers, int | None], Run]] = {
     "compile": _compiled_run,
     "onnx": _onnx_run,
 }
-
-
-def measure_backends(
-    network: Network,
-    rows: tuple[int, ...] = (1, 64, 1024, 8192),
-    seconds: float = 1.0,
-    threads: int | None = None,
-) -> dict[str, dict[int, float]]:
-    """Positions a second of each back-end that works here, by the number of rows in a call."""
-    generator = np.random.default_rng(0)
-    rates: dict[str, dict[int, float]] = {}
-    for backend in BACKENDS:
-        try:
-            evaluator = Evaluator(network, backend, threads)
-        except FadefourError:
-            continue
-        rates[backend] = {}
-        for count in rows:
-            shape = (count, *network.game.plane_shape)
-            planes = (generator.random(shape) < 0.06).astype(np.float32)
-            evaluator.evaluate(planes)
-            began, calls = time.perf_counter(), 0
-            while time.perf_counter() - began < seconds:
-                evaluator.evaluate(planes)
-                calls += 1
-            rates[backend][count] = calls * count / (time.perf_counter() - began)
-    return rates

@@ -8,7 +8,7 @@ from typing import Any
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:
-    """The lines of metrics.jsonl; a last line cut short by a crash is left out."""
+    """The lines of metrics.jsonl; one that a crash cut short is left out."""
     found = []
     for line in path.read_text().splitlines():
         try:

@@ -303,17 +303,16 @@ class SearchPlayer(Player):
         evaluator: Evaluates,
         rules: Rules,
         sims: int,
-        config: SearchConfig | None = None,
         *,
+        max_steps: float | None = None,
         canonical: bool = True,
         name: str = "network",
         sha256: str | None = None,
     ) -> None:
+        """max_steps: the largest answer of the network's steps head."""
         self.rules, self.canonical, self.sims, self.sha256 = rules, canonical, sims, sha256
         self.name = f"{name} + {sims} sims"
-        self._config = replace(
-            config or SearchConfig(), sims=sims, noise_eps=0.0, noise_steps=0, reuse=False
-        )
+        self._config = SearchConfig().in_earnest(sims, max_steps)
         self._evaluator, self._game = evaluator, game_of(rules)
         self._search = Search(self._game, 1, self._config)
 

@@ -87,7 +87,10 @@ class Search:
             ffi.cast("void *", base + -base % 64),
         )
         if status != lib.FF_OK:
-            raise FadefourError(f"the search kernel refuses {self.config} (code {status})")
+            raise FadefourError(
+                f"the search kernel refuses {trees} trees of {self.config.sims} simulations "
+                f"(code {status}): use fewer"
+            )
         self._planes = np.empty((trees, *game.plane_shape), dtype=np.float32)
         self._leaf_trees = np.empty(trees, dtype=np.int32)
         self._rows = 0
@@ -103,7 +106,7 @@ class Search:
         except MemoryError:
             raise InputError(
                 f"{self.trees} trees of {node_capacity} nodes need {size / 1e9:.1f} GB: "
-                "use fewer trees or a smaller node_capacity"
+                "use fewer games side by side (--parallel-games) or simulations (--sims)"
             ) from None
 
     # ---- searching --------------------------------------------------------------

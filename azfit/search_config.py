@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,7 @@ class SearchConfig:
     lambda_steps: float = 0.1
     """Share of the steps head in a leaf's value; without a steps head it is not used."""
     max_steps: float | None = None
-    """The steps head's largest answer; None: max_plies."""
+    """The steps head's largest answer, the network's max_plies; None: that of the games."""
     max_plies: int | None = None
     """A game that reaches this ply is a draw."""
     reuse: bool = True
@@ -76,6 +76,19 @@ class SearchConfig:
                 f"noise_eps_min={self.noise_eps_min} is above noise_eps={self.noise_eps}: "
                 "noise falls during a game, so use a smaller noise_eps_min"
             )
+
+    def in_earnest(self, sims: int, max_steps: float | None = None) -> SearchConfig:
+        """To judge a player or to play a match: no noise, the most visited move, every position
+        searched from scratch."""
+        return replace(
+            self,
+            sims=sims,
+            max_steps=self.max_steps if max_steps is None else max_steps,
+            noise_eps=0.0,
+            noise_steps=0,
+            temperature=0.0,
+            reuse=False,
+        )
 
     def temperature_at(self, plies: NDArray[np.int32]) -> NDArray[np.float32]:
         """The temperature of each move number (int32 [count]), float32 [count]."""

@@ -103,7 +103,12 @@ def table_judge(data: Path, sample: int) -> Judge:
     table = open_table(data, RULES)
 
     def judge(network: Evaluator, sims: int | None) -> dict[str, Group]:
-        player = SearchPlayer(network, RULES, sims) if sims else NetworkPlayer(network, RULES)
+        steps = float(network.network.config.max_plies)
+        player = (
+            SearchPlayer(network, RULES, sims, max_steps=steps)
+            if sims
+            else NetworkPlayer(network, RULES)
+        )
         graded = grade(player, table, sample=sample, seed=1)
         sides = graded.by_side()
         named = {"all": graded.overall, "first": sides["x"], "second": sides["y"]}
@@ -119,7 +124,9 @@ def sets_judge(data: Path) -> Judge:
 
     def judge(network: Evaluator, sims: int | None) -> dict[str, Group]:
         player = (
-            connect4_players.SearchPlayer(network, sims)
+            connect4_players.SearchPlayer(
+                network, sims, max_steps=float(network.network.config.max_plies)
+            )
             if sims
             else connect4_players.NetworkPlayer(network)
         )

@@ -115,7 +115,10 @@ def line(
             **{"policy": training[0], "kl": training[1], "loss": 2.3, "wdl": 0.3, "steps": 1.0},
             "positions": positions,
         },
-        "match": {"games": 20, "score": 0.55, "standard_error": 0.1},
+        "match": {
+            **{"games": 20, "score": 0.55, "standard_error": 0.1},
+            **{"wins": [7, 4], "draws": [0, 0], "losses": [3, 6]},
+        },
         "elo": 100.0,
         "accepted": accepted,
         "watch": {

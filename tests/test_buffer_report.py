@@ -13,7 +13,7 @@ from synthetic_runs import (
 )
 
 from azfit.curves import draw_run
-from azfit.diagnosis.buffer_report import inspect_buffer, text
+from azfit.diagnosis.buffer_report import findings, inspect_buffer, text
 from azfit.diagnosis.stored_games import read_games
 from azfit.games import game_by_name
 
@@ -55,7 +55,21 @@ def test_the_buffer_is_told_by_side(run):
     assert second["loss"] == pytest.approx(7 / 9)
     assert second["win"] == pytest.approx(1 / 9)
     assert told["sides"]["second"]["outcome"] == pytest.approx(-6 / 9)
-    assert "one side above 70%" in text(told)
+
+
+def test_what_looks_wrong_in_a_buffer_is_said_in_sentences(run):
+    told = inspect_buffer(run)
+    assert [(one["level"], one["about"], one["side"]) for one in told["findings"]] == [
+        ("wrong", "contradiction", "second")
+    ]
+    assert "the second player's targets contradict each other" in text(told)
+    # The same of ten times the games: the first player wins most, as it must in Connect Four.
+    assert told["truth"]["start"]["result"] == "win"
+    many = told | {"outcomes": {name: 10 * n for name, n in told["outcomes"].items()}}
+    about = {(one.level, one.about, one.side) for one in findings(many)}
+    assert ("note", "balance", "first") in about
+    about = {(one.level, one.about, one.side) for one in findings(many | {"truth": {}})}
+    assert ("wrong", "balance", "first") in about
 
 
 def test_entropy_gap_and_distinct_positions(run):

@@ -27,6 +27,7 @@ from azfit.diagnosis.truth import Connect4Oracle, TableOracle, blunders, results
 from azfit.games import DropOldest, Result, game_by_name
 from azfit.network import Network, NetworkConfig
 from azfit.self_play.config import settled
+from solver import Position, open_table
 
 CONNECT4 = game_by_name("connect4")
 
@@ -264,6 +265,16 @@ def test_a_gate_that_accepts_nothing_is_told(tmp_path):
     assert "last 25 iterations" in sentence(told, "acceptance")["sentence"]
 
 
+def test_a_gate_on_drawn_games_is_told_to_open(tmp_path):
+    write_config(tmp_path, game="connect4")
+    lines = [{**healthy_line(i), "accepted": i < 2} for i in range(30)]
+    for one in lines:
+        one["match"] |= {"score": 0.5, "wins": [1, 1], "draws": [8, 8], "losses": [1, 1]}
+    write_lines(tmp_path, lines)
+    told = sentence(diagnose(tmp_path), "acceptance")
+    assert told["options"] == ["--accept", "--no-gate"] and "80% of the match games" in str(told)
+
+
 def drawn(told, result):
     """The same diagnosis had all games been drawn, and the start this by an exact judge."""
     for side in told["sides"].values():
@@ -305,6 +316,23 @@ def test_blunders_are_counted_by_side(solved33):
     assert truth.tolist() == [1] * 4
     told = blunders(oracle, game, states, truth, np.array([0, 1, 1, 3], np.int32))
     assert told == {"first": {"positions": 4, "blunders": 0.25}}
+
+
+def test_where_every_move_keeps_the_result_the_best_ones_are_still_known(solved33):
+    """Of the table by its own probe; of Connect Four's reply to the centre by the solver's scores,
+    which 'fadefour probe --game connect4 4' takes a minute to find again."""
+    game = DropOldest(3, 3, 3)
+    with open_table(solved33, game.rules) as table:
+        for text in ("-/- x", "a1/- y", "b2/- y", "a1b2c1/b1c3a2 x"):
+            position = Position.parse(text, game.rules)
+            state = game.state(position)
+            assert TableOracle(game, solved33).best_moves(state) == sorted(
+                table.best_moves(position)
+            )
+    oracle = Connect4Oracle(CONNECT4)
+    assert oracle.best_moves(CONNECT4.start()) == [3]
+    assert oracle.best_moves(CONNECT4.play_all([3])) == [3]
+    assert oracle.best_moves(CONNECT4.play_all([2])) == []
 
 
 @pytest.fixture(scope="module")

@@ -19,13 +19,14 @@ import azfit.self_play.loop as module
 import azfit.self_play.run as run_module
 from azfit.checkpoint import checkpoints_in, load_checkpoint, save_checkpoint
 from azfit.games import game_by_name
-from azfit.network import Network, NetworkConfig
+from azfit.network import Network, NetworkConfig, Outputs
+from azfit.objective import IGNORED, Targets, losses
 from azfit.self_play.episode import EpisodeFile, read_episodes
 from azfit.self_play.iteration_log import IterationLog
 from azfit.self_play.loop import iterations, read_config, self_play
 from azfit.self_play.replay import ReplayBatch
 from azfit.self_play.run import POOL_MEMBERS, SelfPlay, thinned
-from solver.errors import CorruptTableError, InputError, NoRoomError
+from solver.errors import CorruptTableError, FadefourError, InputError, NoRoomError
 from solver.storage import writing_in
 
 GAME = game_by_name("drop-3-3-3")
@@ -402,6 +403,65 @@ def test_steps_targets_beyond_the_last_bin_keep_their_parity(
             assert told == plies - 1
         else:
             assert told in (14, 15) and (told + 1) % 2 == plies % 2
+
+
+# ---- the other games -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"game": "connect4", "balance_sampling": True, "backend": "auto"},
+        {"game": "gomoku-9", "fpu_at_noised_root": False},
+    ],
+    ids=["connect4", "gomoku"],
+)
+def test_the_loop_learns_other_games_and_resumes_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]
+) -> None:
+    """With a tower, augmentation by the game's own symmetries, a stop before a match."""
+    shape = {"kind": "tower", "width": 8, "max_plies": 30}
+    config = tiny(iterations=2, **shape, **changes)
+    run = self_play(config, tmp_path / "whole", stream=None)
+    assert run.iteration == 2 and run.best.game.name == config.game
+    assert all(line["games"]["played"] == 5 for line in told_by(tmp_path / "whole"))
+    assert not same(weights(run.candidate), weights(Network(config.network)))
+    with monkeypatch.context() as patch:
+        stop(patch, SelfPlay, "match", 2)
+        with pytest.raises(KeyboardInterrupt):
+            self_play(config, tmp_path / "stopped", stream=None)
+    self_play(config, tmp_path / "stopped", resume=True, stream=None)
+    assert_same_run(tmp_path / "whole", tmp_path / "stopped")
+
+
+def test_balance_sampling_weighs_the_loss_of_classes_alike() -> None:
+    config = tiny(balance_sampling=True)
+    assert config.class_weights and not tiny().class_weights
+    wdl = torch.tensor([0, 0, 0, 0, 0, 0, 1, 2])
+    logits = torch.randn(8, 3, generator=torch.Generator().manual_seed(1))
+    policy = torch.full((8, 9), 1 / 9)
+    targets = Targets(torch.zeros(8), policy, wdl, torch.full((8,), IGNORED))
+    outputs = Outputs(torch.zeros(8, 9), logits, torch.zeros(8, 5), None)
+    each = -logits.log_softmax(1)[torch.arange(8), wdl]
+    by_class = torch.stack([each[wdl == one].mean() for one in range(3)])
+    # Weighed by 1 / frequency, every class counts the same, however many it has.
+    torch.testing.assert_close(losses(outputs, targets, config)["wdl"], by_class.mean())
+    torch.testing.assert_close(losses(outputs, targets, tiny())["wdl"], each.mean())
+
+
+def test_a_loss_that_is_not_finite_ends_the_run_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def diverged(run: SelfPlay, batch: ReplayBatch) -> dict[str, float]:
+        torch.nn.init.constant_(next(run.candidate.parameters()), float("nan"))
+        return {"loss": float("nan")}
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SelfPlay, "_step", diverged)
+        with pytest.raises(FadefourError, match=r"iteration 1 is not finite.*smaller --lr than 5"):
+            self_play(tiny(lr=5.0), tmp_path / "run", stream=None)
+    tensors, _ = final_state(tmp_path / "run")
+    assert all(tensor.isfinite().all() for tensor in tensors.values()), "nothing of it is kept"
 
 
 # ---- a network to begin with ---------------------------------------------------------

@@ -125,6 +125,31 @@ def test_typed_beats_file_beats_preset_beats_default(tmp_path: Path) -> None:
     assert combine(None, path, {"fpu_clamp": True}).fpu_clamp is True
 
 
+def test_the_game_and_its_numbers_are_layered_one_by_one(tmp_path: Path) -> None:
+    path = toml(tmp_path, 'game = "drop"\nn = 3\nm = 3')
+    for typed, name in (
+        ({}, "drop-3-3-3"),
+        ({"game": "drop"}, "drop-3-3-3"),
+        ({"m": 4}, "drop-3-4-3"),
+        ({"game": "drop", "n": 4}, "drop-4-3-4"),
+        ({"game": "connect4"}, "connect4"),
+        ({"game": "gomoku", "size": 9}, "gomoku-9"),
+    ):
+        assert combine(None, path, dict(typed)).game == name
+    assert combine(None, None, {"n": 3, "m": 3}).game == "drop-3-3-3"
+    assert combine(None, None, {}).game == "drop-4-4-4"
+    with pytest.raises(InputError, match="size=9"):
+        combine(None, path, {"size": 9})
+
+
+@pytest.mark.parametrize("preset", ["quick", "strong"])
+def test_a_presets_network_gives_way_to_the_one_to_begin_with(preset: str) -> None:
+    given = NetworkConfig("connect4", "tower", 16, 3, 42, False, False, False)
+    config = combine(preset, None, {"game": "connect4"}, given)
+    assert (config.kind, config.width, config.blocks) == ("tower", 16, 3)
+    assert combine(preset, None, {"game": "connect4", "blocks": 5}, given).blocks == 5
+
+
 def test_a_budget_replaces_the_other_kind_of_budget(tmp_path: Path) -> None:
     path = toml(tmp_path, "iterations = 7")
     assert combine("strong", None, {}).iterations == 100
@@ -195,7 +220,8 @@ BAD_FILES = {
     "game = []": "game=[]",
     'game = "drop"\nn = 3.5': "n=3.5",
     'game = "connect4"\nsize = 9': "size goes with",
-    "n = 3": "n, m, k go with",
+    'game = "connect4"\nn = 3': "n, m, k go with",
+    "size = 9": "size goes with",
     'preset = "huge"': "preset 'huge'",
     "preset = 3": "preset 3",
     "[search]\nsims = 5": "unknown option 'search'",

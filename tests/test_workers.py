@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -92,6 +93,20 @@ def test_workers_killed_between_their_games_are_replaced(
     assert found == games
     assert workers.replaced - replaced <= victims  # fewer if one had sent all before it died
     assert len(set(workers.process_ids) & set(before)) == 2 - (workers.replaced - replaced)
+
+
+def test_a_worker_killed_in_the_middle_of_a_game_is_replaced_and_plays_it_again() -> None:
+    """The game takes seconds; the blow comes a fraction of a second after it was dealt."""
+    with Workers(tiny(workers=1, sims=2_000)) as workers:
+        workers.set_network("best", network())
+        (first,) = workers.share("play", [0], 0, "best")  # by now the worker is up and quick
+        (victim,) = workers.process_ids
+        blow = threading.Timer(0.3, os.kill, (victim, signal.SIGKILL))
+        blow.start()
+        (again,) = workers.share("play", [0], 0, "best")
+        blow.join()
+        assert workers.replaced == 1 and workers.process_ids != [victim]
+        assert again == first
 
 
 def test_a_worker_killed_while_idle_is_replaced_when_it_is_needed(

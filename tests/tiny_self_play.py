@@ -42,6 +42,7 @@ def tiny(**changes: Any) -> SelfPlayConfig:
 def final_state(run: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     tensors, about = read_tensors(run / "resume.safetensors")
     del about["seconds"]
+    about["line"].pop("phase_seconds", None)
     return tensors, about
 
 
@@ -50,7 +51,7 @@ def told_by(run: Path) -> list[dict[str, Any]]:
     lines = read_iterations(run)
     assert len((run / "metrics.jsonl").read_text().splitlines()) == len(lines), "one is there twice"
     for line in lines:
-        del line["seconds"]
+        del line["seconds"], line["phase_seconds"]
     return lines
 
 

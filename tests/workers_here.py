@@ -35,6 +35,9 @@ class WorkersHere:
         weights = {name: tensor.contiguous() for name, tensor in network.state_dict().items()}
         self._worker._network(key, save(weights), network.config.to_dict())
 
+    def forget(self, key: str) -> None:
+        self._worker._forget(key)
+
     def share(self, kind: str, items: Sequence[int], *content: Any) -> Iterator[tuple[int, Any]]:
         self._answers = []
         if items:

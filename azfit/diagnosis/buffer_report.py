@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from azfit.columns import aligned
 from azfit.diagnosis.contradiction import (
     Groups,
     canonical,
@@ -21,11 +22,14 @@ from azfit.diagnosis.contradiction import (
     most_compared,
 )
 from azfit.diagnosis.diagnose import read_self_play_config
-from azfit.diagnosis.outcome_findings import ONE_SIDED
-from azfit.diagnosis.report import evenly, number, share
+from azfit.diagnosis.finding import Finding
+from azfit.diagnosis.outcome_findings import balance, one_outcome
+from azfit.diagnosis.report import evenly, in_sentences, number, share
+from azfit.diagnosis.run_history import outcomes as shares_of
+from azfit.diagnosis.search_findings import contradiction
 from azfit.diagnosis.stored_games import StoredGames, read_games
-from azfit.games import DropOldest, Game, game_by_name
-from azfit.grading.report import aligned
+from azfit.diagnosis.truth import RESULT_NAMES, Oracle, oracle_for
+from azfit.games import DropOldest, Game, States, game_by_name
 from azfit.self_play.assessment import CLASSES, SIDES, entropies
 from azfit.self_play.episode import DRAWN, Episode
 from solver.errors import InputError
@@ -37,8 +41,9 @@ MOVES_SHOWN = 3  # of each
 LENGTHS = (0, 10, 25, 50, 75, 90, 100)  # percentiles
 
 
-def inspect_buffer(folder: Path) -> Told:
-    """Figures of the games in this run's folder."""
+def inspect_buffer(folder: Path, data: Path = Path("data")) -> Told:
+    """Figures of the games in this run's folder, the truth beside them if ``data`` holds the table
+    (Connect Four needs none), and what looks wrong."""
     config = read_self_play_config(folder)
     game = game_by_name(config.game)
     stored = read_games(folder, game)
@@ -48,7 +53,8 @@ def inspect_buffer(folder: Path) -> Told:
     compared = stored.newest(min(config.buffer, most_compared(game)))
     keys, policies = canonical(game, compared.states, compared.targets)
     groups = grouped(keys, policies, compared.sides)
-    return {
+    oracle, judge_name = oracle_for(game, data)
+    told = {
         "run": str(folder),
         "game": config.game,
         "cut": stored.cut,
@@ -68,8 +74,23 @@ def inspect_buffer(folder: Path) -> Told:
         "sides": sides_told(buffer),
         "jensen": gaps_by_side(groups, compared.sides),
         "entropy_by_ply": entropy_by_ply(buffer),
-        "frequent": frequent(game, compared, groups),
+        "frequent": frequent(game, compared, groups, oracle),
+        "judge": judge_name,
+        "options": {"balance_sampling": config.balance_sampling},
+        "truth": {},
     }
+    if oracle is not None:
+        start = oracle.results(game.start()[None])[0]
+        told["truth"] = {"start": {"result": RESULT_NAMES[int(start)]}}
+    told["findings"] = [one.to_dict() for one in findings(told)]
+    return told
+
+
+def findings(told: Told) -> list[Finding]:
+    """What looks wrong in these figures, by the rules of a diagnosis that need no more."""
+    seen = {**told, "outcomes": shares_of([told["outcomes"]])}
+    found = [one for rule in (balance, one_outcome, contradiction) for one in rule(seen)]
+    return sorted(found, key=lambda one: one.level != "wrong")
 
 
 # ---- figures -------------------------------------------------------------------------
@@ -134,8 +155,8 @@ def entropy_by_ply(buffer: StoredGames) -> list[Told]:
     ]
 
 
-def frequent(game: Game, buffer: StoredGames, groups: Groups) -> list[Told]:
-    """The positions met most often: an example, its mean target, what became of it."""
+def frequent(game: Game, buffer: StoredGames, groups: Groups, oracle: Oracle | None) -> list[Told]:
+    """The positions met most often: an example, its mean target, what became of it, the truth."""
     told = []
     for group in np.argsort(-groups.members, kind="stable")[:MOST_FREQUENT]:
         rows = np.flatnonzero(groups.of == group)
@@ -146,6 +167,7 @@ def frequent(game: Game, buffer: StoredGames, groups: Groups) -> list[Told]:
             {
                 "position": position_name(game, buffer, one),
                 "side": SIDES[int(buffer.sides[one])],
+                "exact": exact_result(oracle, buffer.states[one : one + 1]),
                 "times": len(rows),
                 "gap": float(groups.gap[group]),
                 "outcome": float((buffer.wdl[rows] == 0).mean() - (buffer.wdl[rows] == 2).mean()),
@@ -153,6 +175,13 @@ def frequent(game: Game, buffer: StoredGames, groups: Groups) -> list[Told]:
             }
         )
     return told
+
+
+def exact_result(oracle: Oracle | None, state: States) -> str | None:
+    """For the side to move, where it is known."""
+    if oracle is None or not oracle.known(state)[0]:
+        return None
+    return RESULT_NAMES[int(oracle.results(state)[0])]
 
 
 def _as_in(
@@ -182,6 +211,8 @@ def position_name(game: Game, buffer: StoredGames, row: int) -> str:
 
 def text(told: Told) -> str:
     parts = [_head(told), *told["cut"], _by_side(told), _plies(told), _frequent(told)]
+    there = "exact judge: " if told["truth"] else "no exact judge: "
+    parts += [there + told["judge"], in_sentences(told)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -198,8 +229,8 @@ def _head(told: Told) -> str:
             f"it holds {len(held)} iterations, {held[0]['iteration']} to {held[-1]['iteration']}; "
             f"positions by iteration {counts}",
             f"outcomes: first {ended['first_wins'] / total:.1%}, second "
-            f"{ended['second_wins'] / total:.1%}, draws {ended['draws'] / total:.1%}"
-            + _one_sided(ended, total),
+            f"{ended['second_wins'] / total:.1%}, draws "
+            f"{ended['draws'] / total:.1%}",
             f"plies of a game: mean {spread['mean']:.1f}; percentiles "
             f"{' '.join(spread['percentiles'])}: {quantiles}",
             f"distinct positions: {told['distinct']['as_played']:.1%} as played, "
@@ -211,11 +242,6 @@ def _head(told: Told) -> str:
             ),
         ]
     )
-
-
-def _one_sided(ended: Told, total: int) -> str:
-    most = max(ended["first_wins"], ended["second_wins"]) / total
-    return "" if most <= ONE_SIDED else f"  <- one side above {ONE_SIDED:.0%}"
 
 
 def _by_side(told: Told) -> str:
@@ -247,7 +273,7 @@ def _plies(told: Told) -> str:
 
 
 def _frequent(told: Told) -> str:
-    rows = [["most frequent", "times", "gap", "outcome", "mean target"]]
+    rows = [["most frequent", "times", "gap", "outcome", "exact", "mean target"]]
     for one in told["frequent"]:
         target = "  ".join(f"{move} {100 * p:.0f} %" for move, p in one["target"].items())
         rows.append(
@@ -256,6 +282,7 @@ def _frequent(told: Told) -> str:
                 str(one["times"]),
                 number(one["gap"], 3),
                 f"{one['outcome']:+.2f}",
+                one["exact"] or "-",
                 target,
             ]
         )

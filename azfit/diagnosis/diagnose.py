@@ -118,9 +118,7 @@ def open_checkpoint(path: Path, sims: int | None = None) -> Subject:
     network, _ = load_checkpoint(path)
     config = with_sims(settled({"game": network.config.game}), sims)
     evaluate = EvaluationCache(Evaluator(network, threads=1), network.game)
-    search = replace(
-        config.search, max_steps=float(max(network.config.max_plies, config.max_plies or 0))
-    )
+    search = replace(config.search, max_steps=float(network.config.max_plies))
     subject = Subject(str(path), "checkpoint", config, search, network, evaluate)
     subject.games = own_games(network.game, evaluate, search)
     return subject
@@ -272,7 +270,9 @@ def blunders_told(
 
 
 def truth_told(subject: Subject, oracle: Oracle) -> dict[str, Any]:
-    """Of the watched positions: the result, the moves that keep it, and how likely they are."""
+    """Of the watched positions: the result, the moves that keep it, the right ones among them, and
+    how likely those are. Where every move keeps the result, the right ones win soonest or lose
+    latest, if that is known."""
     game, told = subject.game, {}
     for name, moves in watched_positions(game).items():
         state = game.play_all(moves)
@@ -281,15 +281,18 @@ def truth_told(subject: Subject, oracle: Oracle) -> dict[str, Any]:
             continue
         best = max(worth.values())
         keeping = [action for action, result in worth.items() if result == best]
+        right = keeping if len(keeping) < len(worth) else oracle.best_moves(state) or keeping
         entry = {
             "result": RESULT_NAMES[best],
             "keeping": [game.action_name(action) for action in keeping],
-            "all_alike": len(keeping) == len(worth),
+            "right": [game.action_name(action) for action in right],
+            "keeps_anyway": len(keeping) == len(worth),
+            "all_alike": len(right) == len(worth),
             "side": SIDES[game.to_move(state)],
         }
         if subject.network is not None:
             policy = judge(subject.network, game.planes(state[None]))[0][0]
             legal = policy[list(worth)].sum()
-            entry["probability"] = float(policy[keeping].sum() / legal)
+            entry["probability"] = float(policy[right].sum() / legal)
         told[name] = entry
     return told

@@ -46,6 +46,10 @@ CLASS_PRESENT = 0.1
 EARLY_LOW, LATE_LOW, LATE_HIGH = 0.25, 0.05, 0.85
 FEWEST_REJECTED = 10
 
+# Where most games of a match are drawn its score stays near one half, and a gate above one half
+# rejects whatever the candidate has learned.
+DRAWN_MATCHES = 0.7
+
 # Mover's moves that give a result away, by the exact judge.
 BLUNDERS = 0.05
 
@@ -111,7 +115,14 @@ def acceptance(told: Told) -> Iterator[Finding]:
         return
     options: tuple[str, ...]
     early, late, row = one["early"], one["late"], one["rejected_in_a_row"]
-    if row >= FEWEST_REJECTED and late <= LATE_LOW:
+    if late < EARLY_LOW and one["drawn"] > DRAWN_MATCHES:
+        sentence = (
+            f"{one['drawn']:.0%} of the match games are drawn, so the score stays near one half; "
+            f"{1 - late:.0%} of the late candidates were rejected: use --accept 0.5 or --no-gate"
+        )
+        options = ("--accept", "--no-gate")
+        yield Finding("wrong", "acceptance", None, late, sentence, options)
+    elif row >= FEWEST_REJECTED and late <= LATE_LOW:
         sentence = (
             f"no candidate was accepted in the last {row} iterations: lower --lr, or draw more "
             "from the buffer (--replay-ratio), or judge by more --eval-games"
@@ -212,6 +223,13 @@ def value(told: Told) -> Iterator[Finding]:
 # ---- with an exact judge -----------------------------------------------------------------
 
 
+def kept_how(truth: Told) -> str:
+    """What the right moves of a position do to its result."""
+    if not truth["keeps_anyway"]:
+        return "kept"
+    return "put off longest" if truth["result"] == "loss" else "reached soonest"
+
+
 def truth(told: Told) -> Iterator[Finding]:
     for name in ("start", "reply"):
         one = told["truth"].get(name)
@@ -219,8 +237,9 @@ def truth(told: Told) -> Iterator[Finding]:
             continue
         if one["probability"] < RIGHT_MOVE:
             sentence = (
-                f"the network gives {one['probability']:.0%} to the moves of the {name} that keep "
-                f"the {one['result']} ({' '.join(one['keeping'])}); aim above {RIGHT_MOVE:.0%}"
+                f"the network gives {one['probability']:.0%} to the right moves of the {name} "
+                f"({' '.join(one['right'])}: the {one['result']} is {kept_how(one)} by them); "
+                f"aim above {RIGHT_MOVE:.0%}"
             )
             figure = one["probability"]
             yield Finding("wrong", "truth", one["side"], figure, sentence, ("--sims",))

@@ -65,12 +65,13 @@ def _side(told: Told, side: str, name: str) -> float | None:
 def _position(axis: Axis, told: Told, name: str) -> None:
     """The network's and the searches' probability of each leading move, the truth by its name."""
     one, game = told["watch"][name], game_by_name(told["game"])
-    keeping = set(told["truth"].get(name, {}).get("keeping", []))
+    truth = told["truth"].get(name, {"all_alike": True})
+    right = set() if truth["all_alike"] else set(truth["right"])
     searches = told.get("repeats", {}).get(name, {}).get("policy")
     labels, network, search = [], [], []
     for move in one["leading"][:MOVES_SHOWN]:
-        kept = keeping & {game.action_name(action) for action in move["actions"]}
-        labels.append(move["move"] + ("\nkeeps the result" if kept else ""))
+        among = right & {game.action_name(action) for action in move["actions"]}
+        labels.append(move["move"] + ("\nis right" if among else ""))
         network.append(move["now"])
         if searches is not None:
             search.append(sum(searches[action] for action in move["actions"]))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from azfit.grading.report import aligned
+from azfit.columns import aligned
+from azfit.diagnosis.outcome_findings import kept_how
 from azfit.self_play.assessment import CLASSES, SIDES
 
 Told = dict[str, Any]
@@ -82,7 +83,7 @@ def _kept(truth: Told) -> str:
     if truth["all_alike"]:
         return "whatever is played"
     likely = f" (network {truth['probability']:.0%})" if "probability" in truth else ""
-    return f"kept by {' '.join(truth['keeping'])}{likely}"
+    return f"{kept_how(truth)} by {' '.join(truth['right'])}{likely}"
 
 
 def _over_time(series: Sequence[float]) -> str:

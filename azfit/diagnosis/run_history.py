@@ -148,8 +148,10 @@ def buffer_reach(config: SelfPlayConfig, lines: list[Line]) -> dict[str, Any]:
 
 
 def acceptance(config: SelfPlayConfig, lines: list[Line]) -> dict[str, Any] | None:
-    """The share of candidates accepted, in the first and the second half of the run."""
-    decided = [bool(line["accepted"]) for line in lines if "accepted" in line]
+    """The share of candidates accepted, in the first and the second half of the run, and of games
+    drawn in the matches of the second."""
+    lines = [line for line in lines if "accepted" in line]
+    decided = [bool(line["accepted"]) for line in lines]
     if not config.gate or not decided:
         return None
     half = len(decided) // 2
@@ -162,6 +164,8 @@ def acceptance(config: SelfPlayConfig, lines: list[Line]) -> dict[str, Any] | No
         if len(decided) >= FEWEST_DECISIONS
         else None,
         "rejected_in_a_row": since,
+        "drawn": sum(sum(line["match"]["draws"]) for line in lines[half:])
+        / sum(line["match"]["games"] for line in lines[half:]),
     }
 
 

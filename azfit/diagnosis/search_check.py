@@ -1,6 +1,7 @@
 """What an option of the search changes: the same positions searched with it and without.
 
-    told = compared(game, evaluate, config, {"fpu_clamp": False}, states, plies)
+    on, off = (searched(game, evaluate, one, states, plies) for one in (config, other))
+    told = differences(game, states, on, off, config.sims)
 
 Searches are from scratch, without noise, so that all that differs is the option. A node is starved
 if the FPU of its untried moves is below -1, or would be without the clamp: then a move not tried

@@ -122,13 +122,15 @@ def read_games(folder: Path, game: Game) -> StoredGames:
 
 
 def unread_bytes(path: Path) -> int:
-    """Bytes of a last game that was not written to its end; CorruptTableError if they are
-    anything else than the beginning of one game."""
+    """Bytes of a last game that was not written to its end, or zeros that a crash left in its
+    place; CorruptTableError if they are anything else."""
     data, whole = path.read_bytes(), 0
     for end, _ in frames(data):
         whole = end
     rest = data[whole:]
     head = len(MAGIC) + _LENGTHS.size
+    if not any(rest):
+        return len(rest)
     begins = rest[: len(MAGIC)] == MAGIC[: len(rest)]
     complete = len(rest) >= head and len(rest) >= head + _LENGTHS.unpack_from(rest, len(MAGIC))[0]
     if rest and (not begins or complete or MAGIC in rest[len(MAGIC) :]):
@@ -144,6 +146,8 @@ def _check(path: Path, episodes: list[Episode], game: Game) -> None:
         try:
             game.decode(one.codes)
         except InputError as error:
-            raise CorruptTableError(f"'{path}', game {one.number}: {error}") from None
+            raise CorruptTableError(f"'{path}', game {one.number}: {error}; remove it") from None
         if not one.plies or not one.visits.any(axis=1).all():
-            raise CorruptTableError(f"'{path}', game {one.number}: a position without a search")
+            raise CorruptTableError(
+                f"'{path}', game {one.number}: a position without a search; remove it"
+            )

@@ -29,6 +29,13 @@ MOST_SOLVED = 200
 # neighbours draw, all others lose. 'fadefour probe --game connect4 -' takes minutes to find it.
 CONNECT4_OPENINGS = (-1, -1, 0, 1, 0, -1, -1)
 
+# The scores of the second player's replies to the centre, by column: 'fadefour probe --game
+# connect4 4'. Each loses; the one that loses latest is the right one.
+CONNECT4_CENTRE = 3
+CONNECT4_REPLIES = (-4, -2, -2, -1, -2, -2, -4)
+
+LONGEST = 1000  # more plies than any win takes
+
 RESULT_NAMES = {1: "win", 0: "draw", -1: "loss"}
 
 
@@ -46,6 +53,10 @@ class Oracle(Protocol):
     def results(self, states: States) -> Results:
         """int8 [N] for the side to move, of states in play that it knows."""
 
+    def best_moves(self, state: NDArray[np.uint8]) -> list[int]:
+        """The moves that keep the result and also win soonest or lose latest; none if that is not
+        known."""
+
 
 class TableOracle:
     """Drop-oldest, by its solved table."""
@@ -60,9 +71,21 @@ class TableOracle:
     moves_known = known
 
     def results(self, states: States) -> Results:
+        return self._probe(states)[0]
+
+    def _probe(self, states: States) -> tuple[Results, NDArray[np.int16]]:
         codes, m = self._game.encode(states), self._game.rules.m
-        found, _ = self._table.probe_many(codes[:, :m], codes[:, m : 2 * m], codes[:, -1])
-        return found
+        return self._table.probe_many(codes[:, :m], codes[:, m : 2 * m], codes[:, -1])
+
+    def best_moves(self, state: NDArray[np.uint8]) -> list[int]:
+        moves = self._game.legal_moves(state)
+        states = np.repeat(state[None], len(moves), axis=0)
+        after, ended = self._game.play_many(states, np.array(moves, np.int32))
+        merits = np.full(len(moves), LONGEST)  # of a move that wins at once
+        going_on = ended == Result.GOING_ON
+        results, plies = self._probe(after[going_on])
+        merits[going_on] = -results * (LONGEST - 1 - plies)
+        return [move for move, one in zip(moves, merits, strict=True) if one == merits.max()]
 
 
 class Connect4Oracle:
@@ -85,6 +108,11 @@ class Connect4Oracle:
 
     def results(self, states: States) -> Results:
         return np.array([self._result(code) for code in self._game.encode(states)], np.int8)
+
+    def best_moves(self, state: NDArray[np.uint8]) -> list[int]:
+        played = np.flatnonzero(self._game.encode(state[None])[0, :-1]).tolist()
+        worth = {(): CONNECT4_OPENINGS, (CONNECT4_CENTRE,): CONNECT4_REPLIES}.get(tuple(played), ())
+        return [column for column, one in enumerate(worth) if one == max(worth)]
 
     def _result(self, code: NDArray[np.int8]) -> int:
         """Of a code: +1 first player, -1 second, by row * 7 + column; the side to move."""
@@ -150,8 +178,11 @@ def results_of_moves(oracle: Oracle, game: Game, state: NDArray[np.uint8]) -> di
 def judged_sample(
     oracle: Oracle, states: States, limit: int | None
 ) -> tuple[NDArray[np.int64], Results]:
-    """The rows of which the oracle knows every move, up to the limit, and their results."""
-    rows = np.flatnonzero(oracle.moves_known(states))[:limit]
+    """Rows of which the oracle knows every move, and their results; at most ``limit``, drawn at
+    random, for the states come in the order of time."""
+    rows = np.flatnonzero(oracle.moves_known(states))
+    if limit is not None and len(rows) > limit:
+        rows = np.sort(np.random.default_rng(0).permutation(rows)[:limit])
     return rows, oracle.results(states[rows]) if len(rows) else np.empty(0, np.int8)
 
 

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from azfit.columns import aligned
 from azfit.grading.connect4_labels import LabelledSet
 from azfit.grading.connect4_players import AT_A_TIME, Columns, Connect4Player
-from azfit.grading.report import aligned, percent
+from azfit.grading.report import percent
 from azfit.grading.tally import RESULTS, Group, wilson
 from solver.connect4 import COLUMNS
 from solver.errors import InputError

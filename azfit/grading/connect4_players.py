@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -120,8 +120,8 @@ class SearchPlayer(NetworkPlayer):
         self,
         evaluator: Evaluates,
         sims: int,
-        config: SearchConfig | None = None,
         *,
+        max_steps: float | None = None,
         name: str = "network",
         sha256: str | None = None,
     ) -> None:
@@ -131,9 +131,7 @@ class SearchPlayer(NetworkPlayer):
             )
         super().__init__(evaluator, name=f"{name} + {sims} sims", sha256=sha256)
         self.sims = sims
-        self._config = replace(
-            config or SearchConfig(), sims=sims, noise_eps=0.0, noise_steps=0, reuse=False
-        )
+        self._config = SearchConfig().in_earnest(sims, max_steps)
 
     def answer(self, positions: Sequence[Connect4Position]) -> Columns:
         search = Search(self._game, len(positions), self._config)
@@ -153,4 +151,5 @@ def load_player(checkpoint: str | Path, sims: int | None, threads: int | None) -
     name, sha256 = Path(checkpoint).stem, about["sha256"]
     if sims is None:
         return NetworkPlayer(evaluator, name=name, sha256=sha256)
-    return SearchPlayer(evaluator, sims, name=name, sha256=sha256)
+    steps = float(network.config.max_plies)
+    return SearchPlayer(evaluator, sims, max_steps=steps, name=name, sha256=sha256)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from azfit.columns import aligned
 from azfit.grading.grade import Blunder, Grade
 from azfit.grading.in_play import InPlay
 from azfit.grading.tally import RESULTS, Group, wilson
@@ -43,18 +44,6 @@ def _cells(group: Group) -> list[str]:
         _number(group.calibration_error, 5),
         _number(group.steps_error, 3),
     ]
-
-
-def aligned(rows: Sequence[Sequence[str]]) -> str:
-    """Columns: the first to the left, the others to the right."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return "\n".join(
-        "  ".join(
-            cell.rjust(width) if column else cell.ljust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    )
 
 
 def _groups(grade: Grade) -> list[tuple[str, Group]]:
@@ -136,18 +125,6 @@ def compare(grades: Sequence[Grade]) -> str:
         given_away = [f"{results[name].errors:,.0f}" for name in ("win", "draw")]
         rows.append([grade.name, *_cells(grade.overall), *given_away])
     return aligned(rows)
-
-
-def compare_dict(grades: Sequence[Grade]) -> list[dict[str, Any]]:
-    """The same for a script."""
-    return [
-        {
-            **grade.player,
-            "population": grade.population,
-            **grade.overall.to_dict(grade.sample is not None),
-        }
-        for grade in grades
-    ]
 
 
 # ---- picture ------------------------------------------------------------------------------------

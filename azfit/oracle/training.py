@@ -35,19 +35,12 @@ from azfit.checkpoint import (
     write_tensors,
 )
 from azfit.network import Network
-from azfit.objective import (
-    EVALUATION_FIELDS,
-    LEARNING_FIELDS,
-    Metrics,
-    Targets,
-    evaluate,
-    losses,
-    total_loss,
-)
+from azfit.objective import Metrics, losses, total_loss
 from azfit.oracle.config import TrainingConfig, deepest_byte
 from azfit.oracle.log import Log
 from azfit.oracle.mining import critical_nodes, mine, node_range
 from azfit.oracle.sampler import Batch, SampleMix, Sampler
+from azfit.oracle.targets import EVALUATION_FIELDS, LEARNING_FIELDS, evaluate, targets_of
 from solver.errors import CorruptTableError, InputError
 from solver.index import node_count
 from solver.storage import write_atomically
@@ -115,7 +108,7 @@ class Run:
         """One step."""
         config = self.config
         batch = self.sampler.batch(config.seed, self.step, config.batch, LEARNING_FIELDS)
-        targets = Targets.of(batch, self.network)
+        targets = targets_of(batch, self.network)
         for group in self.optimiser.param_groups:
             group["lr"] = config.rate_at(self.step, fraction)
         outputs = self.network(targets.planes)

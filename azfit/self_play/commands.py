@@ -1,4 +1,4 @@
-"""The commands of self-play, as a user types them: self-play itself and what looks at its runs.
+"""The commands of self-play, as a user types them: self-play itself, and matches.
 
 The options of ``self-play`` are made from the fields of ``SelfPlayConfig``. torch and with it the
 config are imported when a command runs or asks for its options, not by ``fadefour --help``.
@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from azfit.commands import need_torch, run_option, shipped_network
+from azfit.commands import SHIPPED, checkpoint_path, need_torch, run_option
 from solver.commands import json_option, show
 from solver.errors import InputError
 
@@ -56,14 +56,22 @@ def _as_option(one: Any) -> click.Option:
 
 
 @click.command("self-play", cls=SelfPlayCommand)
-@click.option("--game", type=click.Choice(["drop", "connect4", "gomoku"]), default=None)
+@click.option(
+    "--game",
+    type=click.Choice(["drop", "connect4", "gomoku"]),
+    help="What to learn.  [default: drop]",
+)
 @click.option("--n", type=int, help="drop: board side.  [default: 4]")
 @click.option("--m", type=int, help="drop: pieces each player may have.  [default: 4]")
 @click.option("--k", type=int, help="drop: pieces in a row that win.  [default: n]")
 @click.option("--size", type=int, help="gomoku: lines of the board.  [default: 15]")
 @run_option("config, games, metrics, curves, checkpoints")
 @click.option("--resume", is_flag=True, help="Go on with the run in that folder.")
-@click.option("--preset", type=click.Choice(["quick", "balanced", "strong"]))
+@click.option(
+    "--preset",
+    type=click.Choice(["quick", "balanced", "strong"]),
+    help="Options that go together.  [default: balanced]",
+)
 @click.option(
     "--config",
     "config_file",
@@ -93,117 +101,34 @@ def self_play_command(
       fadefour self-play --run runs/four --resume
     """
     from azfit.checkpoint import load_checkpoint
-    from azfit.self_play.config import GAME_NUMBERS, combine, full_name
+    from azfit.games import DropOldest, game_by_name
+    from azfit.self_play.config import combine
     from azfit.self_play.loop import read_config, self_play
 
     given = {name: value for name, value in typed.items() if value is not None}
-    numbers = {name: given.pop(name) for name in GAME_NUMBERS if name in given}
+    if game is not None:
+        given["game"] = game
     stream = None if as_json else sys.stderr
     if resume:
-        if given or numbers or preset or config_file or init or game:
+        if given or preset or config_file or init:
             raise InputError("--resume goes on with the options of the run: give --run alone")
         run = self_play(read_config(run_folder), run_folder, resume=True, stream=stream)
     else:
-        if game is not None or numbers:
-            given["game"] = full_name(game, numbers)
         config = combine(preset, config_file, given)
         start = None
         if init is not None:
-            path = Path(init)
-            if init == "shipped":
-                from azfit.games import DropOldest, game_by_name
-
-                found = game_by_name(config.game)
-                if not isinstance(found, DropOldest):
-                    raise InputError(f"no network for {config.game} is shipped: give a checkpoint")
-                path = shipped_network(found.rules)
+            found = game_by_name(config.game)
+            rules = found.rules if isinstance(found, DropOldest) else None
+            if init == SHIPPED and rules is None:
+                raise InputError(f"no network for {config.game} is shipped: give a checkpoint")
+            path = checkpoint_path(init, rules)
             start = load_checkpoint(path, config.game)[0]
+            config = combine(preset, config_file, given, start.config)
         run = self_play(config, run_folder, init=start, stream=stream)
     told = {"run": str(run_folder), "iterations": run.iteration, "elo": run.pool[-1][1]}
     best = run_folder / "best.safetensors"
     words = f"{run.iteration} iterations, Elo {run.pool[-1][1]:.0f}; best network: {best}"
     show(as_json, {**told, "best": str(best)}, words)
-
-
-# ---- looking at runs -----------------------------------------------------------------
-
-
-run_argument = click.argument("run", type=click.Path(path_type=Path))
-
-
-@click.command("diagnose")
-@click.argument("path", metavar="RUN|CHECKPOINT", type=click.Path(path_type=Path))
-@click.option("--sims", type=int, help="Simulations of its searches.  [default: the run's, or 100]")
-@click.option(
-    "--data",
-    default="data",
-    show_default=True,
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder of the solved table, for the truth.",
-)
-@click.option(
-    "--png", type=click.Path(dir_okay=False, path_type=Path), help="Draw the main figures."
-)
-@json_option
-def diagnose_command(
-    path: Path, sims: int | None, data: Path, png: Path | None, as_json: bool
-) -> None:
-    """Say what looks wrong with a run or a network, by side, and which option addresses it.
-
-    \b
-    Examples:
-      fadefour diagnose runs/four
-      fadefour diagnose runs/small --data data --json
-      fadefour diagnose data/network_4x4_m4.safetensors --sims 100
-    """
-    need_torch()
-    from azfit.diagnosis.diagnose import diagnose
-    from azfit.diagnosis.picture import draw_diagnosis
-    from azfit.diagnosis.report import text
-
-    told = diagnose(path, sims=sims, data=data)
-    if png is not None:
-        draw_diagnosis(told, png)
-    show(as_json, told, text(told))
-
-
-@click.command("inspect-buffer")
-@run_argument
-@json_option
-def inspect_buffer_command(run: Path, as_json: bool) -> None:
-    """Show what the replay buffer of a run holds.
-
-    \b
-    Example:
-      fadefour inspect-buffer runs/four
-    """
-    need_torch()
-    from azfit.diagnosis.buffer_report import inspect_buffer, text
-
-    told = inspect_buffer(run)
-    show(as_json, told, text(told))
-
-
-@click.command("plot")
-@run_argument
-@click.option(
-    "--png",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="File to write.  [default: RUN/curves.png]",
-)
-@json_option
-def plot_command(run: Path, png: Path | None, as_json: bool) -> None:
-    """Draw the curves of a run, of self-play or train-from-oracle.
-
-    \b
-    Example:
-      fadefour plot runs/four
-    """
-    need_torch()
-    from azfit.curves import draw_run
-
-    written = draw_run(run, png)
-    show(as_json, {"png": str(written)}, f"wrote {written}")
 
 
 # ---- match --------------------------------------------------------------------------
@@ -229,16 +154,11 @@ def match_command(
       fadefour match runs/gomoku/best.safetensors random --games 20
     """
     need_torch()
-    from azfit.self_play.match import play_match
+    from azfit.self_play.match import RANDOM, play_match
 
-    told = play_match(player, opponent, games=games, sims=sims, seed=seed)
+    files = [name if name == RANDOM else str(checkpoint_path(name)) for name in (player, opponent)]
+    told = play_match(*files, games=games, sims=sims, seed=seed)
     show(as_json, told.to_dict(), str(told))
 
 
-COMMANDS = [
-    self_play_command,
-    match_command,
-    diagnose_command,
-    inspect_buffer_command,
-    plot_command,
-]
+COMMANDS = [self_play_command, match_command]

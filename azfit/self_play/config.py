@@ -56,6 +56,7 @@ class SelfPlayConfig:
     fpu_reduction: float = option(0.2, "An untried move counts as V - r sqrt(tried priors).", 0, 10)
     fpu_clamp: bool = option(True, "Never rate an untried move below a proven loss.")
     fpu_dynamic: bool = option(False, "Scale the reduction by (V + 1) / 2.")
+    fpu_at_noised_root: bool = option(True, "Off: no reduction at a root with noise.")
     noise_eps: float = option(0.25, "Share of Dirichlet noise at the root.", 0, 1)
     noise_eps_min: float = option(0.1, "What it falls to.", 0, 1)
     noise_steps: int = option(0, "Plies over which it falls; 0: it does not.", 0, 1_000_000)
@@ -115,7 +116,7 @@ class SelfPlayConfig:
     kind: str | None = option(None, "Network.", choices=("mlp", "tower"), shown="by game")
     width: int | None = option(None, "Its features or channels.", 1, 8192, shown="by game")
     blocks: int | None = option(None, "Its residual blocks.", 0, 100, shown="by game")
-    keep: int = option(5, "Checkpoints kept besides the pool's.", 1, 10**6)
+    keep: int = option(5, "Latest networks kept; up to twelve earlier ones stay too.", 1, 10**6)
 
     policy_weight: float = field(default=1.0, init=False)
     moves_weight: float = field(default=0.0, init=False)
@@ -147,9 +148,7 @@ class SelfPlayConfig:
     @property
     def match_search(self) -> SearchConfig:
         """In evaluation: no noise, and the most visited move."""
-        from dataclasses import replace
-
-        return replace(self.search, noise_eps=0.0, noise_steps=0, temperature=0.0, reuse=False)
+        return self.search.in_earnest(self.sims)
 
     @property
     def network(self) -> NetworkConfig:
@@ -217,9 +216,10 @@ def _check(name: str, value: Any, about: Any, kind: str) -> None:
 def by_game(game: Game) -> dict[str, Any]:
     """The defaults that a game sets."""
     if isinstance(game, DropOldest):
-        # Won positions end within a few plies, drawn ones never do: five times as many plies as
-        # it takes to fill the board's queues are plenty.
-        plies = 10 * game.rules.m
+        # A drawn game never ends, so the cap decides how many games there are. On 3 x 3 and 4 x 4
+        # no win takes more than 17 plies and ten rounds of a queue are plenty; with more cells and
+        # pieces wins of 39 and 51 plies are known.
+        plies = 10 * game.rules.m if game.rules.n * game.rules.m <= 16 else 100
         return {"temp_moves": 10, "max_plies": plies, "kind": "mlp", "width": 256, "blocks": 2}
     if game.name == "connect4":
         shape = {"kind": "tower", "width": 64, "blocks": 4}
@@ -284,20 +284,11 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise InputError(f"--config '{path}' is no TOML: {error}") from None
     told = {name.replace("-", "_"): value for name, value in given.items()}
     known = {one.name for one in options()} | {"preset", *GAME_NUMBERS}
-    for name in told:
+    for name, value in told.items():
         if name not in known:
             raise InputError(f"--config '{path}': unknown option '{name}'; see --help")
-    return _with_full_name(path, told)
-
-
-def _with_full_name(path: Path, told: dict[str, Any]) -> dict[str, Any]:
-    """game = "drop" with n, m, k, and "gomoku" with size, as on the command line."""
-    numbers = {name: told.pop(name) for name in GAME_NUMBERS if name in told}
-    for name, value in numbers.items():
-        if isinstance(value, bool) or not isinstance(value, int):
+        if name in GAME_NUMBERS and (isinstance(value, bool) or not isinstance(value, int)):
             raise InputError(f"--config '{path}': {name}={value!r}: use a whole number")
-    if "game" in told or numbers:
-        told["game"] = full_name(told.get("game"), numbers)
     return told
 
 
@@ -305,8 +296,9 @@ GAME_NUMBERS = ("n", "m", "k", "size")
 
 
 def full_name(game: Any, numbers: dict[str, int]) -> Any:
-    """ "drop" with n, m, k, or "gomoku" with size, as ``game_by_name`` takes it."""
-    if game == "drop" and "size" not in numbers:
+    """ "drop" with n, m, k, or "gomoku" with size, as ``game_by_name`` takes it. Without a name the
+    game is drop-oldest."""
+    if game in (None, "drop") and "size" not in numbers:
         n, m = numbers.get("n", 4), numbers.get("m", 4)
         return f"drop-{n}-{m}-{numbers.get('k', n)}"
     if game == "gomoku" and not numbers.keys() - {"size"}:
@@ -317,8 +309,18 @@ def full_name(game: Any, numbers: dict[str, int]) -> Any:
     return game
 
 
-def combine(preset: str | None, config_file: Path | None, typed: dict[str, Any]) -> SelfPlayConfig:
-    """Defaults, then the preset, then the file, then what was typed; the last one counts."""
+SHAPE = ("kind", "width", "blocks")
+"""What a checkpoint says of its network."""
+
+
+def combine(
+    preset: str | None,
+    config_file: Path | None,
+    typed: dict[str, Any],
+    init: NetworkConfig | None = None,
+) -> SelfPlayConfig:
+    """Defaults, then the preset, then the shape of the network to begin with, then the file, then
+    what was typed; the last one counts."""
     from_file = read_toml(config_file) if config_file is not None else {}
     in_file = from_file.pop("preset", "balanced")
     chosen = preset or in_file
@@ -327,8 +329,15 @@ def combine(preset: str | None, config_file: Path | None, typed: dict[str, Any])
     given = {name: value for name, value in typed.items() if value is not None}
     budget = {"iterations", "minutes"}
     base = dict(PRESETS[chosen])
+    if init is not None:
+        base |= {name: getattr(init, name) for name in SHAPE}
     for layer in (from_file, given):
         if budget & set(layer):  # a budget replaces the other kind of budget
             base = {name: value for name, value in base.items() if name not in budget}
+        if layer.get("game", base.get("game")) != base.get("game"):  # numbers of another game
+            base = {name: value for name, value in base.items() if name not in GAME_NUMBERS}
         base |= layer
+    numbers = {name: base.pop(name) for name in GAME_NUMBERS if name in base}
+    if numbers or "game" in base:
+        base["game"] = full_name(base.get("game"), numbers)
     return settled(base)

@@ -1,5 +1,5 @@
-"""What a self-play run tells: a live line per phase, a summary per iteration, metrics.jsonl,
-TensorBoard events if that is installed, and curves."""
+"""What a self-play run tells: a live line per phase, a summary per iteration, metrics.jsonl
+and TensorBoard events if that is installed."""
 
 from __future__ import annotations
 
@@ -100,5 +100,6 @@ def summary(line: dict[str, Any]) -> str:
         f"loss {training['loss']:.3f} (policy {training['policy']:.3f} wdl {training['wdl']:.3f} "
         f"steps {training['steps']:.3f})  KL {training['kl']:.3f}  F1 {f1}  "
         f"score {match['score']:.1%}±{match['standard_error']:.1%}  Elo {line['elo']:.0f}  "
-        f"{'accepted' if line['accepted'] else 'rejected'}  {line['seconds']:.0f} s"
+        f"{'accepted' if line['accepted'] else 'rejected'}  "
+        f"{sum(line['phase_seconds'].values()):.0f} s, {line['seconds'] / 60:.1f} min in all"
     )

@@ -33,7 +33,7 @@ import torch
 from azfit.checkpoint import SUFFIX, load_checkpoint, save_checkpoint
 from azfit.games import game_by_name
 from azfit.network import Network
-from azfit.self_play.config import SelfPlayConfig, by_game, settled
+from azfit.self_play.config import SHAPE, SelfPlayConfig, by_game, settled
 from azfit.self_play.curves import draw_self_play
 from azfit.self_play.iteration_log import IterationLog, read_iterations
 from azfit.self_play.run import SelfPlay
@@ -91,11 +91,14 @@ def _self_play(
         with Workers(config) as workers:
             for _ in iterations(run):
                 if run.phase == "play":
-                    run.play(workers, log)
-                    run.learn(log)
+                    with run.timed("play"):
+                        run.play(workers, log)
+                    with run.timed("training"):
+                        run.learn(log)
                     run.phase = "match"
                     run.save()
-                run.match(workers, log)
+                with run.timed("match"):
+                    run.match(workers, log)
                 run.decide()
                 run.line["workers_replaced"] = workers.replaced
                 log.write(run.iteration, run.seconds, run.line)
@@ -123,18 +126,22 @@ def read_config(folder: str | Path) -> SelfPlayConfig:
     try:
         return settled(json.loads(path.read_text()))
     except (FileNotFoundError, NotADirectoryError):
-        raise InputError(f"'{folder}' is no run of self-play: it has no config.json") from None
+        raise InputError(
+            f"'{folder}' is no run of self-play: it has no config.json; give another folder"
+        ) from None
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise InputError(f"'{path}' cannot be read: {str(error).splitlines()[0]}") from None
+        raise InputError(
+            f"'{path}' cannot be read ({str(error).splitlines()[0]}): restore it"
+        ) from None
 
 
 def fitted(config: SelfPlayConfig, init: Network) -> SelfPlayConfig:
     """The config of a run that begins with this network: it says what the network is."""
     given = init.config
     if given.game != config.game:
-        raise InputError(f"--init plays {given.game}, not {config.game}")
+        raise InputError(f"--init plays {given.game}, not {config.game}: give one of that game")
     defaults = by_game(game_by_name(config.game))
-    for name in ("kind", "width", "blocks"):
+    for name in SHAPE:
         wanted = getattr(config, name)
         if wanted not in (defaults[name], getattr(given, name)):
             raise InputError(

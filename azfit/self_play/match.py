@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -79,8 +79,18 @@ def play_match(
         some = openings[first : first + PAIRS_AT_A_TIME]
         for one in play_pairs(game, movers[0], movers[1], some, max_plies):
             score += one
-    names = [name if name == RANDOM else Path(name).stem for name in (player, opponent)]
-    return Match(game.name, names[0], names[1], sims, score)
+    return Match(game.name, *_short_names(player, opponent), sims, score)
+
+
+def _short_names(player: str, opponent: str) -> tuple[str, str]:
+    """The files' names, with as much of the path as tells them apart."""
+    paths = [Path(name).with_suffix("") for name in (player, opponent)]
+    parts = [path.parts for path in paths]
+    length = 1
+    while length < max(map(len, parts)) and parts[0][-length:] == parts[1][-length:]:
+        length += 1
+    first, second = ("/".join(one[-length:]) for one in parts)
+    return first, second
 
 
 def _common_game(networks: dict[str, Network]) -> Game:
@@ -100,6 +110,5 @@ def _mover(network: Network | None, game: Game, sims: int, random: np.random.Gen
     evaluate = Evaluator(network, AUTO)
     if not sims:
         return NetworkMover(game, evaluate)
-    config = SearchConfig(sims=sims, max_plies=int(by_game(game)["max_plies"]))
-    quiet = replace(config, noise_eps=0.0, noise_steps=0, temperature=0.0, reuse=False)
-    return SearchMover(game, evaluate, quiet)
+    config = SearchConfig(max_plies=int(by_game(game)["max_plies"]))
+    return SearchMover(game, evaluate, config.in_earnest(sims, float(network.config.max_plies)))

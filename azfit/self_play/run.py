@@ -5,7 +5,10 @@ Everything that the next phase depends on is in ``SelfPlay`` and goes through ``
 
 from __future__ import annotations
 
+import contextlib
+import math
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -37,7 +40,7 @@ from azfit.self_play.play_games import game_seed
 from azfit.self_play.replay import ReplayBatch, ReplayBuffer
 from azfit.self_play.watched import watch
 from azfit.self_play.workers import Workers
-from solver.errors import CorruptTableError
+from solver.errors import CorruptTableError, FadefourError
 
 # Earlier bests that a candidate meets for its rating: the latest, and others evenly back in time.
 POOL_OPPONENTS = 3
@@ -81,6 +84,14 @@ class SelfPlay:
             return self.iteration / self.config.iterations
         assert self.config.minutes is not None
         return self.seconds / (60 * self.config.minutes)
+
+    @contextlib.contextmanager
+    def timed(self, phase: str) -> Iterator[None]:
+        """Notes how long this phase took, in the line of the iteration."""
+        began = time.monotonic()
+        yield
+        took = self.line.setdefault("phase_seconds", {})
+        took[phase] = round(time.monotonic() - began, 2)
 
     def _new_optimiser(self) -> torch.optim.AdamW:
         """AdamW over the candidate; the policy head learns at a rate of its own."""
@@ -176,7 +187,13 @@ class SelfPlay:
             places = buffer.epoch(max(1, count), random, config.balance_sampling)
             for some in np.array_split(places, steps):
                 batch = buffer.batch(some, random if config.augment else None)
-                for name, value in self._step(batch).items():
+                told = self._step(batch)
+                if not math.isfinite(told["loss"]):
+                    raise FadefourError(
+                        f"the loss of iteration {self.iteration + 1} is not finite: this run "
+                        f"cannot go on; begin another with a smaller --lr than {config.lr:g}"
+                    )
+                for name, value in told.items():
                     sums[name] = sums.get(name, 0.0) + value / (steps * config.epochs)
                 log.advance()
         self.candidate.eval()
@@ -225,6 +242,7 @@ class SelfPlay:
             workers.set_network("pool", load_checkpoint(self.best_path(iteration))[0])
             told = self._play_match(workers, log, config.pool_games, "pool", 3 + number)
             results.append((known, float(told.games), told.games * told.share))
+        workers.forget("pool")
         self.line["match"] = score.to_dict()
         self.line["elo"] = rating(results, self.pool[-1][1])
         log.end()
