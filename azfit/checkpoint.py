@@ -113,7 +113,7 @@ def _about(path: Path, data: bytes) -> dict[str, Any]:
         raise _corrupt(path, "its header cannot be read") from None
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise InputError(
-            f"'{path}' is not a checkpoint of fadefour (its header does not say so): give one of a run"
+            f"'{path}' is no checkpoint of fadefour (its header does not say so): give another"
         )
     if about.get("version") != VERSION:
         raise InputError(

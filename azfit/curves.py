@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from azfit.diagnosis.curves import draw_self_play
 from azfit.oracle.curves import draw_curves
-from azfit.self_play.curves import draw_self_play
 from azfit.self_play.iteration_log import read_iterations
 from azfit.self_play.loop import read_config
 from solver.errors import InputError

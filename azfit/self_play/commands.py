@@ -6,15 +6,19 @@ config are imported when a command runs or asks for its options, not by ``fadefo
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from azfit.commands import SHIPPED, checkpoint_path, need_torch, run_option
 from solver.commands import json_option, show
 from solver.errors import InputError
+
+if TYPE_CHECKING:
+    from azfit.network import Network
 
 
 class SelfPlayCommand(click.Command):
@@ -100,8 +104,6 @@ def self_play_command(
       fadefour self-play --game connect4 --run runs/four --minutes 60
       fadefour self-play --run runs/four --resume
     """
-    from azfit.checkpoint import load_checkpoint
-    from azfit.games import DropOldest, game_by_name
     from azfit.self_play.config import combine
     from azfit.self_play.loop import read_config, self_play
 
@@ -109,26 +111,44 @@ def self_play_command(
     if game is not None:
         given["game"] = game
     stream = None if as_json else sys.stderr
+    start = None
     if resume:
         if given or preset or config_file or init:
             raise InputError("--resume goes on with the options of the run: give --run alone")
-        run = self_play(read_config(run_folder), run_folder, resume=True, stream=stream)
+        config = read_config(run_folder)
     else:
         config = combine(preset, config_file, given)
-        start = None
         if init is not None:
-            found = game_by_name(config.game)
-            rules = found.rules if isinstance(found, DropOldest) else None
-            if init == SHIPPED and rules is None:
-                raise InputError(f"no network for {config.game} is shipped: give a checkpoint")
-            path = checkpoint_path(init, rules)
-            start = load_checkpoint(path, config.game)[0]
+            start = _network_to_begin_with(init, config.game)
             config = combine(preset, config_file, given, start.config)
-        run = self_play(config, run_folder, init=start, stream=stream)
+    try:
+        run = self_play(config, run_folder, resume=resume, init=start, stream=stream)
+    except KeyboardInterrupt:
+        _draw(run_folder)
+        raise
+    _draw(run_folder)
     told = {"run": str(run_folder), "iterations": run.iteration, "elo": run.pool[-1][1]}
     best = run_folder / "best.safetensors"
     words = f"{run.iteration} iterations, Elo {run.pool[-1][1]:.0f}; best network: {best}"
     show(as_json, {**told, "best": str(best)}, words)
+
+
+def _draw(run_folder: Path) -> None:
+    from azfit.curves import draw_run
+
+    with contextlib.suppress(InputError):  # no iteration yet, or no matplotlib
+        draw_run(run_folder)
+
+
+def _network_to_begin_with(init: str, game: str) -> Network:
+    from azfit.checkpoint import load_checkpoint
+    from azfit.games import DropOldest, game_by_name
+
+    found = game_by_name(game)
+    rules = found.rules if isinstance(found, DropOldest) else None
+    if init == SHIPPED and rules is None:
+        raise InputError(f"no network for {game} is shipped: give a checkpoint")
+    return load_checkpoint(checkpoint_path(init, rules), game)[0]
 
 
 # ---- match --------------------------------------------------------------------------

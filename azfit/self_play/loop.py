@@ -11,7 +11,7 @@ A run is a folder:
     resume.safetensors      best and candidate, optimiser, iteration, phase, ratings
     checkpoints/step-*      the best networks so far; best.safetensors is the latest
     init.safetensors        the network that it began with, if one was given
-    curves.png, tensorboard
+    tensorboard
 
 Every phase begins with its state on disk, so whatever stops a run, it goes on with the phase that
 was under way; of the games, those that had ended are kept. Training and matches that were cut off
@@ -20,7 +20,6 @@ are repeated from their beginning, with the same random numbers.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import sys
 from collections.abc import Iterator
@@ -34,8 +33,7 @@ from azfit.checkpoint import SUFFIX, load_checkpoint, save_checkpoint
 from azfit.games import game_by_name
 from azfit.network import Network
 from azfit.self_play.config import SHAPE, SelfPlayConfig, by_game, settled
-from azfit.self_play.curves import draw_self_play
-from azfit.self_play.iteration_log import IterationLog, read_iterations
+from azfit.self_play.iteration_log import IterationLog
 from azfit.self_play.run import SelfPlay
 from azfit.self_play.workers import Workers
 from solver.errors import FadefourError, InputError, NoRoomError
@@ -108,9 +106,6 @@ def _self_play(
                 run.tidy()
     finally:
         log.close()
-        with contextlib.suppress(InputError):  # without matplotlib there are no curves
-            if lines := read_iterations(folder):
-                draw_self_play(lines, run.config, folder / "curves.png")
     return run
 
 
