@@ -97,16 +97,17 @@ def test_workers_killed_between_their_games_are_replaced(
 
 def test_a_worker_killed_in_the_middle_of_a_game_is_replaced_and_plays_it_again() -> None:
     """The game takes seconds; the blow comes a fraction of a second after it was dealt."""
-    with Workers(tiny(workers=1, sims=2_000)) as workers:
+    with Workers(tiny(workers=1, sims=5_000, cache=False)) as workers:
         workers.set_network("best", network())
-        (first,) = workers.share("play", [0], 0, "best")  # by now the worker is up and quick
         (victim,) = workers.process_ids
-        blow = threading.Timer(0.3, os.kill, (victim, signal.SIGKILL))
+        list(workers.share("play", [1], 0, "best"))  # by now the worker is up and quick
+        blow = threading.Timer(0.2, os.kill, (victim, signal.SIGKILL))
         blow.start()
-        (again,) = workers.share("play", [0], 0, "best")
+        (interrupted,) = workers.share("play", [0], 0, "best")
         blow.join()
         assert workers.replaced == 1 and workers.process_ids != [victim]
-        assert again == first
+        (whole,) = workers.share("play", [0], 0, "best")
+        assert interrupted == whole
 
 
 def test_a_worker_killed_while_idle_is_replaced_when_it_is_needed(
