@@ -60,6 +60,7 @@ SANITIZED_TESTS := $(addprefix tests/test_,index.py audit.py table.py records.py
 bench: $(VENV)/tests.installed
 	$(BIN)/python bench/solver_speed.py --m5
 	$(BIN)/python bench/search_speed.py
+	$(BIN)/python bench/inference_speed.py --threads 1
 	$(BIN)/python bench/network_search.py
 	$(BIN)/python bench/self_play_speed.py
 	$(BIN)/python bench/connect4_solver.py --limit 100
