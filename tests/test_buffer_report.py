@@ -13,7 +13,7 @@ from synthetic_runs import (
 )
 
 from azfit.curves import draw_run
-from azfit.diagnosis.buffer_report import findings, inspect_buffer, text
+from azfit.diagnosis.buffer_report import findings_in, inspect_buffer, text
 from azfit.diagnosis.stored_games import read_games
 from azfit.games import game_by_name
 
@@ -66,9 +66,9 @@ def test_what_looks_wrong_in_a_buffer_is_said_in_sentences(run):
     # The same of ten times the games: the first player wins most, as it must in Connect Four.
     assert told["truth"]["start"]["result"] == "win"
     many = told | {"outcomes": {name: 10 * n for name, n in told["outcomes"].items()}}
-    about = {(one.level, one.about, one.side) for one in findings(many)}
+    about = {(one.level, one.about, one.side) for one in findings_in(many)}
     assert ("note", "balance", "first") in about
-    about = {(one.level, one.about, one.side) for one in findings(many | {"truth": {}})}
+    about = {(one.level, one.about, one.side) for one in findings_in(many | {"truth": {}})}
     assert ("wrong", "balance", "first") in about
 
 

@@ -23,6 +23,7 @@ from azfit.diagnosis.contradiction import (
 )
 from azfit.diagnosis.diagnose import read_self_play_config
 from azfit.diagnosis.finding import Finding
+from azfit.diagnosis.findings import findings
 from azfit.diagnosis.outcome_findings import balance, one_outcome
 from azfit.diagnosis.report import evenly, in_sentences, number, share
 from azfit.diagnosis.run_history import outcomes as shares_of
@@ -82,15 +83,14 @@ def inspect_buffer(folder: Path, data: Path = Path("data")) -> Told:
     if oracle is not None:
         start = oracle.results(game.start()[None])[0]
         told["truth"] = {"start": {"result": RESULT_NAMES[int(start)]}}
-    told["findings"] = [one.to_dict() for one in findings(told)]
+    told["findings"] = [one.to_dict() for one in findings_in(told)]
     return told
 
 
-def findings(told: Told) -> list[Finding]:
+def findings_in(told: Told) -> list[Finding]:
     """What looks wrong in these figures, by the rules of a diagnosis that need no more."""
     seen = {**told, "outcomes": shares_of([told["outcomes"]])}
-    found = [one for rule in (balance, one_outcome, contradiction) for one in rule(seen)]
-    return sorted(found, key=lambda one: one.level != "wrong")
+    return findings(seen, (balance, one_outcome, contradiction))
 
 
 # ---- figures -------------------------------------------------------------------------
@@ -229,8 +229,7 @@ def _head(told: Told) -> str:
             f"it holds {len(held)} iterations, {held[0]['iteration']} to {held[-1]['iteration']}; "
             f"positions by iteration {counts}",
             f"outcomes: first {ended['first_wins'] / total:.1%}, second "
-            f"{ended['second_wins'] / total:.1%}, draws "
-            f"{ended['draws'] / total:.1%}",
+            f"{ended['second_wins'] / total:.1%}, draws {ended['draws'] / total:.1%}",
             f"plies of a game: mean {spread['mean']:.1f}; percentiles "
             f"{' '.join(spread['percentiles'])}: {quantiles}",
             f"distinct positions: {told['distinct']['as_played']:.1%} as played, "

@@ -6,12 +6,15 @@ reason for it stand beside it. ``wrong`` asks for something to be done; ``note``
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from azfit.diagnosis import outcome_findings, search_findings
-from azfit.diagnosis.finding import Finding, Told
+from azfit.diagnosis.finding import Finding, Rule, Told
+
+ALL_RULES: tuple[Rule, ...] = (*search_findings.RULES, *outcome_findings.RULES)
 
 
-def findings(told: Told) -> list[Finding]:
-    """All findings, those that are wrong first."""
-    rules = (*search_findings.RULES, *outcome_findings.RULES)
+def findings(told: Told, rules: Sequence[Rule] = ALL_RULES) -> list[Finding]:
+    """What these rules find, what is wrong first."""
     found = [finding for rule in rules for finding in rule(told)]
     return sorted(found, key=lambda one: one.level != "wrong")

@@ -34,8 +34,6 @@ CONNECT4_OPENINGS = (-1, -1, 0, 1, 0, -1, -1)
 CONNECT4_CENTRE = 3
 CONNECT4_REPLIES = (-4, -2, -2, -1, -2, -2, -4)
 
-LONGEST = 1000  # more plies than any win takes
-
 RESULT_NAMES = {1: "win", 0: "draw", -1: "loss"}
 
 
@@ -71,21 +69,12 @@ class TableOracle:
     moves_known = known
 
     def results(self, states: States) -> Results:
-        return self._probe(states)[0]
-
-    def _probe(self, states: States) -> tuple[Results, NDArray[np.int16]]:
         codes, m = self._game.encode(states), self._game.rules.m
-        return self._table.probe_many(codes[:, :m], codes[:, m : 2 * m], codes[:, -1])
+        found, _ = self._table.probe_many(codes[:, :m], codes[:, m : 2 * m], codes[:, -1])
+        return found
 
     def best_moves(self, state: NDArray[np.uint8]) -> list[int]:
-        moves = self._game.legal_moves(state)
-        states = np.repeat(state[None], len(moves), axis=0)
-        after, ended = self._game.play_many(states, np.array(moves, np.int32))
-        merits = np.full(len(moves), LONGEST)  # of a move that wins at once
-        going_on = ended == Result.GOING_ON
-        results, plies = self._probe(after[going_on])
-        merits[going_on] = -results * (LONGEST - 1 - plies)
-        return [move for move, one in zip(moves, merits, strict=True) if one == merits.max()]
+        return sorted(self._table.best_moves(self._game.position(state)))
 
 
 class Connect4Oracle:
