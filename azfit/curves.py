@@ -17,7 +17,7 @@ def draw_run(folder: Path, png: Path | None = None) -> Path:
     png = png or folder / "curves.png"
     metrics = folder / "metrics.jsonl"
     if not metrics.exists():
-        raise InputError(f"'{folder}' is no run: it has no metrics.jsonl")
+        raise InputError(f"'{folder}' is no run: it has no metrics.jsonl; give another folder")
     lines = read_iterations(folder)
     if lines:
         draw_self_play(lines, read_config(folder), png)

@@ -23,9 +23,11 @@ def pyplot() -> Any:
 
 
 def save_png(figure: Any, path: Path) -> None:
-    """Writes the figure and closes it."""
+    """Writes the figure, whole or not at all, and closes it."""
+    pending = path.with_name(path.name + ".writing")
     try:
-        figure.savefig(path, format="png")
+        figure.savefig(pending, format="png")
+        pending.replace(path)
     except (OSError, ValueError) as error:
         raise InputError(f"cannot write '{path}': {error}") from error
     finally:

@@ -7,11 +7,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_games import GOING_ON, PlainConnect4, PlainDrop, PlainGame, PlainGomoku
+from tiny_self_play import tiny
 
 from azfit import game_by_name
+from azfit.network import Outputs
+from azfit.objective import IGNORED, Targets, losses
 from azfit.self_play.config import settled
 from azfit.self_play.episode import DRAWN, Episode
 from azfit.self_play.replay import DRAW, LOSS, WIN, ReplayBuffer
@@ -222,3 +226,18 @@ def test_a_full_buffer_of_gomoku_takes_well_under_a_gigabyte() -> None:
     arrays = (buffer.codes, buffer.visits, buffer.wdl, buffer.left, buffer.iterations)
     rows = len(buffer.wdl)
     assert sum(array.nbytes for array in arrays) / rows * 500_000 < 5e8
+
+
+def test_balance_sampling_weighs_the_loss_of_classes_alike() -> None:
+    config = tiny(balance_sampling=True)
+    assert config.class_weights and not tiny().class_weights
+    wdl = torch.tensor([0, 0, 0, 0, 0, 0, 1, 2])
+    logits = torch.randn(8, 3, generator=torch.Generator().manual_seed(1))
+    policy = torch.full((8, 9), 1 / 9)
+    targets = Targets(torch.zeros(8), policy, wdl, torch.full((8,), IGNORED))
+    outputs = Outputs(torch.zeros(8, 9), logits, torch.zeros(8, 5), None)
+    each = -logits.log_softmax(1)[torch.arange(8), wdl]
+    by_class = torch.stack([each[wdl == one].mean() for one in range(3)])
+    # Weighed by 1 / frequency, every class counts the same, however many it has.
+    torch.testing.assert_close(losses(outputs, targets, config)["wdl"], by_class.mean())
+    torch.testing.assert_close(losses(outputs, targets, tiny())["wdl"], each.mean())

@@ -19,8 +19,7 @@ import azfit.self_play.loop as module
 import azfit.self_play.run as run_module
 from azfit.checkpoint import checkpoints_in, load_checkpoint, save_checkpoint
 from azfit.games import game_by_name
-from azfit.network import Network, NetworkConfig, Outputs
-from azfit.objective import IGNORED, Targets, losses
+from azfit.network import Network, NetworkConfig
 from azfit.self_play.episode import EpisodeFile, read_episodes
 from azfit.self_play.iteration_log import IterationLog
 from azfit.self_play.loop import iterations, read_config, self_play
@@ -432,21 +431,6 @@ def test_the_loop_learns_other_games_and_resumes_them(
             self_play(config, tmp_path / "stopped", stream=None)
     self_play(config, tmp_path / "stopped", resume=True, stream=None)
     assert_same_run(tmp_path / "whole", tmp_path / "stopped")
-
-
-def test_balance_sampling_weighs_the_loss_of_classes_alike() -> None:
-    config = tiny(balance_sampling=True)
-    assert config.class_weights and not tiny().class_weights
-    wdl = torch.tensor([0, 0, 0, 0, 0, 0, 1, 2])
-    logits = torch.randn(8, 3, generator=torch.Generator().manual_seed(1))
-    policy = torch.full((8, 9), 1 / 9)
-    targets = Targets(torch.zeros(8), policy, wdl, torch.full((8,), IGNORED))
-    outputs = Outputs(torch.zeros(8, 9), logits, torch.zeros(8, 5), None)
-    each = -logits.log_softmax(1)[torch.arange(8), wdl]
-    by_class = torch.stack([each[wdl == one].mean() for one in range(3)])
-    # Weighed by 1 / frequency, every class counts the same, however many it has.
-    torch.testing.assert_close(losses(outputs, targets, config)["wdl"], by_class.mean())
-    torch.testing.assert_close(losses(outputs, targets, tiny())["wdl"], each.mean())
 
 
 def test_a_loss_that_is_not_finite_ends_the_run_in_one_line(

@@ -50,9 +50,7 @@ def draw_self_play(lines: list[Line], config: SelfPlayConfig, png: Path) -> None
     figure.suptitle(f"{config.game}, self-play, {len(lines)} iterations")
     figure.tight_layout()
     png.parent.mkdir(parents=True, exist_ok=True)
-    pending = png.with_name(png.name + ".writing.png")
-    save_png(figure, pending)
-    pending.replace(png)
+    save_png(figure, png)
 
 
 def _titled(axis: Axis, title: str) -> None:

@@ -69,9 +69,7 @@ def draw_curves(metrics_path: Path, png: Path) -> bool:
         if lines:
             axis.legend()
     figure.tight_layout()
-    pending = png.with_name(png.name + ".writing.png")
-    save_png(figure, pending)
-    pending.replace(png)
+    save_png(figure, png)
     return True
 
 
