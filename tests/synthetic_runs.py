@@ -44,6 +44,7 @@ def episode(
     return Episode(
         iteration=0,
         number=number,
+        opening=np.zeros(0, np.int16),
         codes=game.encode(np.array(states)),
         visits=visits,
         actions=np.array(moves, np.int16),

@@ -14,15 +14,14 @@ from plain_games import GOING_ON, MOVER_WON, PlainConnect4, PlainDrop, PlainGame
 from azfit import SearchConfig, game_by_name
 from azfit.self_play.arena import (
     NetworkMover,
-    Opening,
     RandomMover,
     Score,
     SearchMover,
     play_pairs,
-    random_openings,
 )
 from azfit.self_play.config import settled
 from azfit.self_play.elo import PRIOR_DRAWS, expected, rating
+from azfit.self_play.openings import Opening, random_openings
 from solver.errors import InputError
 
 PLAIN: list[PlainGame] = [PlainDrop(3, 3, 3), PlainDrop(4, 4, 4), PlainConnect4(), PlainGomoku(9)]

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 from synthetic_runs import (
@@ -94,6 +95,17 @@ def test_frequent_positions_show_their_mean_target_on_their_own_board(run):
     here = {"2": ("1", "5"), "6": ("7", "3")}[reply["position"]]
     assert reply["target"][here[0]] == pytest.approx(4 / 9, abs=1e-3)
     assert reply["target"][here[1]] == pytest.approx(5 / 9, abs=1e-3)
+
+
+def test_random_moves_before_a_game_count_and_are_named(tmp_path):
+    write_config(tmp_path, game="connect4", random_plies=2)
+    whole = episode(CONNECT4, [1, 0, 3, 3], [], 0)
+    begun = {name: getattr(whole, name)[2:] for name in ("codes", "visits", "actions", "values")}
+    write_games(tmp_path, [replace(whole, opening=whole.actions[:2], **begun)])
+    told = inspect_buffer(tmp_path)
+    assert told["lengths"]["mean"] == 4 and told["positions"] == 2
+    assert [one["ply"] for one in told["entropy_by_ply"]] == [2, 3]
+    assert sorted(one["position"] for one in told["frequent"]) == ["21", "214"]
 
 
 def test_a_part_of_a_game_can_be_dropped(run):

@@ -36,7 +36,12 @@ def evaluator(name: str) -> Evaluator:
 
 
 def played(
-    name: str, numbers: range = range(6), parallel: int = 4, seed: int = 3, **changes: Any
+    name: str,
+    numbers: range = range(6),
+    parallel: int = 4,
+    seed: int = 3,
+    random_plies: int = 0,
+    **changes: Any,
 ) -> list[Episode]:
     """Games by number; the evaluator is a hash of the position, so they are all kinds of games."""
     options = {"sims": 12, "max_plies": MOST_PLIES[name], "temp_moves": 4} | changes
@@ -48,12 +53,13 @@ def played(
         seed=seed,
         iteration=7,
         parallel=parallel,
+        random_plies=random_plies,
     )
     return sorted(found, key=lambda one: one.number)
 
 
 def assert_same(one: Episode, other: Episode) -> None:
-    for name in ("codes", "visits", "actions", "values", "walks"):
+    for name in ("opening", "codes", "visits", "actions", "values", "walks"):
         mine, theirs = getattr(one, name), getattr(other, name)
         assert mine.dtype == theirs.dtype and np.array_equal(mine, theirs), name
     for name in ("iteration", "number", "winner"):
@@ -101,6 +107,29 @@ def test_a_game_depends_on_its_number_and_not_on_its_neighbours() -> None:
         one.actions.tolist() != other.actions.tolist()
         for one, other in zip(alone, other_seed, strict=True)
     )
+
+
+@every_game
+def test_games_after_random_moves(plain: PlainGame) -> None:
+    """They begin within the game, at all distances, and go by the move number of the game."""
+    most = 6
+    lengths: set[int] = set()
+    for episode in played(plain.name, range(40), random_plies=most, temp_moves=4):
+        before = len(episode.opening)
+        assert before <= most and episode.length <= MOST_PLIES[plain.name]
+        state = plain.start()
+        for ply, action in enumerate([*episode.opening.tolist(), *episode.actions.tolist()]):
+            if ply >= before:
+                assert episode.codes[ply - before].tolist() == plain.code(state)
+            assert plain.result(state) == GOING_ON
+            state = plain.play(state, action)
+        drawn = max(0, 4 - before)  # by temperature; later moves are the most visited
+        assert (episode.actions == episode.visits.argmax(axis=1))[drawn:].all()
+        lengths.add(before)
+    assert len(lengths) > 4
+    alone = played(plain.name, range(5, 6), random_plies=most, temp_moves=4)[0]
+    together = played(plain.name, range(9), random_plies=most, temp_moves=4)[5]
+    assert_same(alone, together)
 
 
 def test_no_games_are_no_games() -> None:
@@ -169,7 +198,7 @@ def written(path: Path, episodes: list[Episode]) -> bytes:
 
 @every_game
 def test_bytes_give_back_the_game(plain: PlainGame, tmp_path: Path) -> None:
-    games = played(plain.name, range(3))
+    games = played(plain.name, range(3)) + played(plain.name, range(3, 6), random_plies=4)
     written(tmp_path / "a.games", games)
     found = read_episodes(tmp_path / "a.games", game_by_name(plain.name))
     for one, other in zip(games, found, strict=True):
@@ -179,9 +208,22 @@ def test_bytes_give_back_the_game(plain: PlainGame, tmp_path: Path) -> None:
 def test_the_layout_of_a_frame_is_as_documented(episodes: list[Episode]) -> None:
     frame = episodes[0].to_bytes()
     magic, size, checksum = struct.unpack("<4sII", frame[:12])
-    assert (magic, size, checksum) == (b"FFG1", len(frame) - 12, zlib.crc32(frame[12:]))
+    assert (magic, size, checksum) == (b"FFG2", len(frame) - 12, zlib.crc32(frame[12:]))
     data = zlib.decompress(frame[12:])
-    assert struct.unpack("<IIHHHb", data[:15])[:3] == (7, 0, episodes[0].plies)
+    assert struct.unpack("<IIHHHHb", data[:17])[:4] == (7, 0, 0, episodes[0].plies)
+
+
+def test_games_of_another_version_are_refused_and_left_alone(
+    tmp_path: Path, episodes: list[Episode]
+) -> None:
+    path = tmp_path / "a.games"
+    path.write_bytes(b"FFG1" + episodes[0].to_bytes()[4:])
+    before = path.read_bytes()
+    with pytest.raises(CorruptTableError, match="another version of fadefour wrote it"):
+        read_episodes(path, GAME)
+    with pytest.raises(ValueError, match="another version"):
+        EpisodeFile(path)
+    assert path.read_bytes() == before
 
 
 def test_games_come_by_number_and_once(tmp_path: Path, episodes: list[Episode]) -> None:
@@ -241,7 +283,7 @@ def test_a_frame_with_a_right_checksum_and_wrong_content_is_refused(
 ) -> None:
     data = zlib.decompress(episodes[0].to_bytes()[12:])
     for content in (zlib.compress(data + b"x"), zlib.compress(data[:-1]), b"no zlib"):
-        frame = struct.pack("<4sII", b"FFG1", len(content), zlib.crc32(content)) + content
+        frame = struct.pack("<4sII", b"FFG2", len(content), zlib.crc32(content)) + content
         (tmp_path / "a.games").write_bytes(frame)
         with pytest.raises(CorruptTableError, match="cannot be read"):
             read_episodes(tmp_path / "a.games", GAME)

@@ -46,7 +46,8 @@ def random_game(
     values = draw.uniform(-1, 1, len(states)).astype(np.float32)
     moves = np.array(actions, np.int16)
     walks = np.zeros((3, 2), np.uint32)
-    return Episode(number, number, codes, visits, moves, values, winner, walks), states
+    none = np.zeros(0, np.int16)
+    return Episode(number, number, none, codes, visits, moves, values, winner, walks), states
 
 
 def rows_of(episode: Episode) -> list[Any]:

@@ -16,7 +16,7 @@ from workers_here import WorkersHere
 
 from azfit.games import game_by_name
 from azfit.network import Network
-from azfit.self_play.arena import random_openings
+from azfit.self_play.openings import random_openings
 from azfit.self_play.workers import DEATHS_IN_A_ROW, Workers, _Seat
 from solver.errors import FadefourError
 

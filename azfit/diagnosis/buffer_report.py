@@ -113,7 +113,7 @@ def outcomes(episodes: list[Episode]) -> Told:
 
 
 def lengths(episodes: list[Episode]) -> Told:
-    plies = np.array([one.plies for one in episodes])
+    plies = np.array([one.length for one in episodes])
     spread = {str(p): float(np.percentile(plies, p)) for p in LENGTHS}
     return {"mean": float(plies.mean()), "percentiles": spread}
 
@@ -200,7 +200,8 @@ def position_name(game: Game, buffer: StoredGames, row: int) -> str:
     at = row + buffer.skipped
     for episode in buffer.episodes:
         if at < episode.plies:
-            moves = [game.action_name(int(a)) for a in episode.actions[:at]]
+            played = (*episode.opening, *episode.actions[:at])
+            moves = [game.action_name(int(action)) for action in played]
             return ("" if game.name == "connect4" else " ").join(moves) or "start"
         at -= episode.plies
     raise AssertionError("row beyond the games")

@@ -92,7 +92,10 @@ class StoredGames:
     @cached_property
     def plies(self) -> NDArray[np.int64]:
         """int64 [N]: moves played before the position."""
-        return self._joined([np.arange(one.plies) for one in self.episodes]).astype(np.int64)
+        parts: list[NDArray[np.generic]] = [
+            np.arange(len(one.opening), one.length) for one in self.episodes
+        ]
+        return self._joined(parts).astype(np.int64)
 
     @cached_property
     def iterations(self) -> NDArray[np.int64]:

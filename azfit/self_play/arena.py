@@ -1,4 +1,4 @@
-"""Matches between two players of any game: openings, colours, scores.
+"""Matches between two players of any game: colours and scores.
 
 Two fixed players would play the same game again and again, so every game begins with a few random
 plies; and as an opening may favour a side, each is played twice, with the colours exchanged.
@@ -16,13 +16,8 @@ from numpy.typing import NDArray
 from azfit.games import Game, Result, States
 from azfit.search import Evaluator, Search
 from azfit.search_config import SearchConfig
-from solver.errors import InputError
+from azfit.self_play.openings import Opening
 
-# Draws without a new opening after which there are no more: of n openings that are equally likely
-# one stays unseen in 20 n draws with a chance of e^-20.
-TRIES_IN_VAIN, TRIES_AN_OPENING = 200, 20
-
-Opening: TypeAlias = tuple[int, ...]
 Plies: TypeAlias = NDArray[np.int64]
 
 
@@ -68,29 +63,6 @@ class RandomMover:
         legal = self._game.legal_masks(states)
         luck = np.where(legal, self._random.random(legal.shape), -1.0)
         return np.asarray(luck.argmax(axis=1), np.int32)
-
-
-def random_openings(
-    game: Game, count: int, plies: int, random: np.random.Generator
-) -> list[Opening]:
-    """Openings that leave the game going on; all different as long as enough are found."""
-    found: dict[Opening, None] = {}
-    in_vain = 0
-    while len(found) < count and in_vain < TRIES_IN_VAIN + TRIES_AN_OPENING * len(found):
-        state, opening = game.start(), []
-        for _ in range(plies):
-            action = int(random.choice(game.legal_moves(state)))
-            state = game.play(state, action)
-            opening.append(action)
-            if game.result(state) != Result.GOING_ON:
-                break
-        in_vain += 1
-        if game.result(state) == Result.GOING_ON and tuple(opening) not in found:
-            found[tuple(opening)], in_vain = None, 0
-    if not found:
-        raise InputError(f"opening_plies={plies}: random games of {game.name} end before that")
-    different = list(found)
-    return [different[i % len(different)] for i in range(count)]
 
 
 @dataclass(frozen=True)

@@ -72,6 +72,9 @@ class SelfPlayConfig:
 
     # ---- games ------------------------------------------------------------------
     games_per_iteration: int = option(70, "Games of an iteration.", 1, 10**7)
+    random_plies: int = option(
+        0, "A game begins after 0 to so many random plies, drawn anew for each.", 0, 1000
+    )
     parallel_games: int = option(100, "Games side by side in a worker.", 1, 100_000)
     workers: int = option(
         0, "Worker processes.", 0, 1024, shown="cores - 1, at least 1"
@@ -132,6 +135,11 @@ class SelfPlayConfig:
                     f"{name}={getattr(self, name)}: use an even number, for each opening is "
                     "played from both sides"
                 )
+        if self.max_plies is not None and self.random_plies >= self.max_plies:
+            raise InputError(
+                f"random_plies={self.random_plies}: games end after max_plies={self.max_plies}; "
+                "use fewer random plies"
+            )
         game_by_name(self.game)
         self.search  # noqa: B018 - its checks
 

@@ -2,7 +2,7 @@
 
 A file of games is a row of frames, each a whole game:
 
-    "FFG1" | u32 bytes | u32 CRC-32 of them | that many bytes, zlib
+    "FFG2" | u32 bytes | u32 CRC-32 of them | that many bytes, zlib
 
 A frame is written with one call and synced, so that a crash can only cut the last one short;
 whoever reads the file next leaves such a rest out, and whoever appends to it cuts it off first.
@@ -27,9 +27,10 @@ from azfit.games import Game
 from solver.errors import CorruptTableError
 
 DRAWN = -1
-MAGIC = b"FFG1"
+MAGIC = b"FFG2"
 _FRAME = struct.Struct("<4sII")
-_HEAD = struct.Struct("<IIHHHb6I")  # iteration, number, plies, code length, actions, winner, counts
+# iteration, number, plies of the opening, plies, code length, actions, winner, counts
+_HEAD = struct.Struct("<IIHHHHb6I")
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,8 @@ class Episode:
     iteration: int
     number: int
     """Within the iteration."""
+    opening: NDArray[np.int16]
+    """int16: the random moves before the first position."""
     codes: NDArray[np.int8]
     """int8 [T, code_length]: the positions."""
     visits: NDArray[np.uint16]
@@ -55,6 +58,11 @@ class Episode:
     @property
     def plies(self) -> int:
         return len(self.actions)
+
+    @property
+    def length(self) -> int:
+        """Plies of the game, its opening included."""
+        return len(self.opening) + self.plies
 
     @property
     def sides(self) -> NDArray[np.int8]:
@@ -78,13 +86,14 @@ class Episode:
         head = _HEAD.pack(
             self.iteration,
             self.number,
+            len(self.opening),
             self.plies,
             self.codes.shape[1],
             self.visits.shape[1],
             self.winner,
             *self.walks.ravel().tolist(),
         )
-        arrays = (self.codes, self.visits, self.actions, self.values)
+        arrays = (self.opening, self.codes, self.visits, self.actions, self.values)
         body = zlib.compress(head + b"".join(array.tobytes() for array in arrays), 1)
         return _FRAME.pack(MAGIC, len(body), zlib.crc32(body)) + body
 
@@ -92,10 +101,11 @@ class Episode:
     def from_body(cls, body: bytes, game: Game) -> Episode:
         """From the bytes of a frame; ValueError if they are no game of this kind."""
         data = zlib.decompress(body)
-        iteration, number, plies, width, actions, winner, *walks = _HEAD.unpack_from(data)
+        iteration, number, first, plies, width, actions, winner, *walks = _HEAD.unpack_from(data)
         if (width, actions) != (game.code_length, game.actions) or winner not in (DRAWN, 0, 1):
             raise ValueError(f"it is no game of {game.name}")
         shapes: tuple[tuple[Any, tuple[int, ...]], ...] = (
+            (np.int16, (first,)),
             (np.int8, (plies, width)),
             (np.uint16, (plies, actions)),
             (np.int16, (plies,)),
@@ -109,9 +119,9 @@ class Episode:
             at += size
         if at != len(data):
             raise ValueError("its length does not fit")
-        codes, visits, moves, values = arrays
+        opening, codes, visits, moves, values = arrays
         counts = np.array(walks, np.uint32).reshape(3, 2)
-        return cls(iteration, number, codes, visits, moves, values, winner, counts)
+        return cls(iteration, number, opening, codes, visits, moves, values, winner, counts)
 
 
 # ---- files of games ------------------------------------------------------------------
@@ -128,8 +138,11 @@ def _frame_at(data: bytes, at: int) -> bytes | None:
 
 
 def frames(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """End and body of every whole frame; ValueError if a damaged one is not the last."""
+    """End and body of every whole frame; ValueError if a damaged one is not the last,
+    or if they are of another version."""
     at = 0
+    if data[:3] == MAGIC[:3] and data[3:4] not in (b"", b"\0", MAGIC[3:]):
+        raise ValueError("another version of fadefour wrote it")
     while (body := _frame_at(data, at)) is not None:
         at += _FRAME.size + len(body)
         yield at, body

@@ -20,10 +20,10 @@ from azfit.self_play.arena import (
     Score,
     SearchMover,
     play_pairs,
-    random_openings,
 )
 from azfit.self_play.config import by_game
 from azfit.self_play.elo import difference
+from azfit.self_play.openings import random_openings
 from solver.errors import InputError
 
 RANDOM = "random"

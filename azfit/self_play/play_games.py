@@ -16,6 +16,7 @@ from azfit.games import Game, Result
 from azfit.search import Evaluator, Search
 from azfit.search_config import SearchConfig
 from azfit.self_play.episode import DRAWN, Episode
+from azfit.self_play.openings import Opening, varied_opening
 
 
 def game_seed(seed: int, iteration: int, number: int) -> int:
@@ -34,8 +35,8 @@ def as_uint16(visits: NDArray[np.uint32]) -> NDArray[np.uint16]:
 class _Table:
     """One place where games are played, one after another."""
 
-    def __init__(self, number: int) -> None:
-        self.number = number
+    def __init__(self, number: int, opening: Opening) -> None:
+        self.number, self.opening = number, opening
         self.codes: list[NDArray[np.int8]] = []
         self.visits: list[NDArray[np.uint16]] = []
         self.actions: list[int] = []
@@ -54,6 +55,7 @@ class _Table:
         return Episode(
             iteration,
             self.number,
+            np.array(self.opening, np.int16),
             np.array(self.codes, np.int8),
             np.array(self.visits, np.uint16),
             np.array(self.actions, np.int16),
@@ -72,8 +74,10 @@ def play_games(
     seed: int,
     iteration: int,
     parallel: int,
+    random_plies: int = 0,
 ) -> Iterator[Episode]:
-    """Plays the games of these numbers, ``parallel`` at a time; yields each when it ends."""
+    """Plays the games of these numbers, ``parallel`` at a time; yields each when it ends. A game
+    begins after 0 to ``random_plies`` random moves, which are no part of what is learned."""
     waiting = list(reversed(numbers))
     trees = min(parallel, len(waiting))
     if not trees:
@@ -84,12 +88,15 @@ def play_games(
     def seat(places: list[int]) -> None:
         """The next games begin at these places; where none is left, the place stays empty."""
         for place in places:
-            tables[place] = _Table(waiting.pop()) if waiting else None
-        seated = [place for place in places if tables[place] is not None]
-        if seated:
-            seeds = [game_seed(seed, iteration, tables[p].number) for p in seated]  # type: ignore[union-attr]
-            starts = np.repeat(game.start()[None], len(seated), axis=0)
-            search.reset(starts, seeds=np.array(seeds, np.uint64), trees=seated)
+            tables[place] = None
+            if waiting:
+                number = waiting.pop()
+                word = game_seed(seed, iteration, number)
+                opening = varied_opening(game, random_plies, np.random.default_rng(word))
+                tables[place] = _Table(number, opening)
+                search.reset(
+                    game.play_all(opening)[None], plies=len(opening), seeds=word, trees=[place]
+                )
 
     seat(list(range(trees)))
     while any(tables):

@@ -30,12 +30,13 @@ from azfit.checkpoint import (
 from azfit.games import Game, game_by_name
 from azfit.network import Network
 from azfit.objective import IGNORED, Metrics, Targets, losses, total_loss
-from azfit.self_play.arena import Score, random_openings
+from azfit.self_play.arena import Score
 from azfit.self_play.assessment import assess
 from azfit.self_play.config import SelfPlayConfig
 from azfit.self_play.elo import rating
 from azfit.self_play.episode import DRAWN, Episode, EpisodeFile, read_episodes
 from azfit.self_play.iteration_log import IterationLog
+from azfit.self_play.openings import random_openings
 from azfit.self_play.play_games import game_seed
 from azfit.self_play.replay import ReplayBatch, ReplayBuffer
 from azfit.self_play.watched import watch
@@ -384,6 +385,6 @@ def games_told(episodes: list[Episode]) -> dict[str, Any]:
         "second_wins": winners.count(1),
         "draws": winners.count(DRAWN),
         "positions": sum(one.plies for one in episodes),
-        "mean_plies": float(np.mean([one.plies for one in episodes])),
+        "mean_plies": float(np.mean([one.length for one in episodes])),
         **{name: walks[i].tolist() for i, name in enumerate(("walked", "open", "starved"))},
     }

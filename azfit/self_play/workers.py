@@ -73,6 +73,7 @@ class _Worker:
             seed=self._config.seed,
             iteration=iteration,
             parallel=self._config.parallel_games,
+            random_plies=self._config.random_plies,
         ):
             self._pipe.send(("answer", episode.number, episode.to_bytes()))
 

@@ -1,0 +1,53 @@
+"""Random openings: for matches, where each is played from both sides, and for self-play."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+
+from azfit.games import Game, Result
+from solver.errors import InputError
+
+# Draws without a new opening after which there are no more: of n openings that are equally likely
+# one stays unseen in 20 n draws with a chance of e^-20.
+TRIES_IN_VAIN, TRIES_AN_OPENING = 200, 20
+
+Opening: TypeAlias = tuple[int, ...]
+
+
+def random_opening(game: Game, plies: int, random: np.random.Generator) -> Opening | None:
+    """So many random moves; None if they end the game."""
+    state, opening = game.start(), []
+    for _ in range(plies):
+        action = int(random.choice(game.legal_moves(state)))
+        state = game.play(state, action)
+        opening.append(action)
+        if game.result(state) != Result.GOING_ON:
+            return None
+    return tuple(opening)
+
+
+def random_openings(
+    game: Game, count: int, plies: int, random: np.random.Generator
+) -> list[Opening]:
+    """Openings that leave the game going on; all different as long as enough are found."""
+    found: dict[Opening, None] = {}
+    in_vain = 0
+    while len(found) < count and in_vain < TRIES_IN_VAIN + TRIES_AN_OPENING * len(found):
+        opening = random_opening(game, plies, random)
+        in_vain += 1
+        if opening is not None and opening not in found:
+            found[opening], in_vain = None, 0
+    if not found:
+        raise InputError(f"opening_plies={plies}: random games of {game.name} end before that")
+    different = list(found)
+    return [different[i % len(different)] for i in range(count)]
+
+
+def varied_opening(game: Game, most: int, random: np.random.Generator) -> Opening:
+    """0 to ``most`` random moves, each number as likely; drawn again where they end the game."""
+    while True:
+        opening = random_opening(game, int(random.integers(most + 1)), random)
+        if opening is not None:
+            return opening
