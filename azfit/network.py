@@ -199,12 +199,29 @@ def _spread(answers: Tensor, rows: Tensor | None) -> Tensor:
     return answers if rows is None else answers[rows]
 
 
-class PlainHeads(nn.Module):
-    """Policy, win/draw/loss and steps, each a linear map of the features."""
+class PlacePolicy(nn.Module):
+    """A tower's policy: the same weights for every place where a piece can go, a cell or, in
+    Connect Four, a column. What is learned of a pattern at one place holds at all of them."""
 
-    def __init__(self, features: int, actions: int, max_plies: int) -> None:
+    def __init__(self, game: Game) -> None:
         super().__init__()
-        self.policy = nn.Linear(features, actions)
+        self._board = (game.rows, game.columns)
+        place = (1, 1) if game.actions == game.rows * game.columns else (game.rows, 1)
+        self.rate = nn.Conv2d(ConvolutionBody.REDUCED, 1, place)
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Logits [B, A] from the tower's features [B, reduced channels * cells]."""
+        maps = features.view(-1, ConvolutionBody.REDUCED, *self._board)
+        logits: Tensor = self.rate(maps).flatten(1)
+        return logits
+
+
+class PlainHeads(nn.Module):
+    """Policy, win/draw/loss and steps, each from the features alone."""
+
+    def __init__(self, policy: nn.Module, features: int, max_plies: int) -> None:
+        super().__init__()
+        self.policy = policy
         self.wdl = nn.Linear(features, 3)
         self.steps = nn.Linear(features, max_plies)
 
@@ -262,10 +279,14 @@ class Network(nn.Module):
             else ConvolutionBody(shown, game, config)
         )
         self.dropout = nn.Dropout(config.dropout)
-        heads = MoveHeads if config.rate_moves else PlainHeads
-        self.heads: MoveHeads | PlainHeads = heads(
-            self.body.features, game.actions, config.max_plies
-        )
+        self.heads: MoveHeads | PlainHeads
+        features, actions = self.body.features, game.actions
+        if config.rate_moves:
+            self.heads = MoveHeads(features, actions, config.max_plies)
+        else:
+            dense = config.kind == "mlp"
+            policy = nn.Linear(features, actions) if dense else PlacePolicy(game)
+            self.heads = PlainHeads(policy, features, config.max_plies)
 
     def forward(
         self, planes: Tensor, first: Tensor | None = None, rows: Tensor | None = None

@@ -72,6 +72,7 @@ def side(
         "target_entropy": targets,
         "network_entropy": network,
         "kl": 0.2,
+        "wdl_loss": 0.35,
         "value": value,
         "outcome": outcome,
         "confusion": confusion,
@@ -115,6 +116,7 @@ def line(
         "training": {
             **{"policy": training[0], "kl": training[1], "loss": 2.3, "wdl": 0.3, "steps": 1.0},
             "positions": positions,
+            "steps_taken": 10,
         },
         "match": {
             **{"games": 20, "score": 0.55, "standard_error": 0.1},

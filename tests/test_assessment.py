@@ -42,7 +42,8 @@ def test_everything_is_told_by_side_as_counted_by_hand() -> None:
     for side, name in enumerate(("first", "second")):
         rows = [i for i in range(40) if batch.sides[i] == side]
         assert told[name]["positions"] == len(rows) > 5
-        sums: dict[str, list[float]] = {"target_entropy": [], "kl": [], "value": [], "outcome": []}
+        keys = ("target_entropy", "kl", "wdl_loss", "value", "outcome")
+        sums: dict[str, list[float]] = {key: [] for key in keys}
         pairs = []
         for i in rows:
             with torch.inference_mode():
@@ -53,6 +54,7 @@ def test_everything_is_told_by_side_as_counted_by_hand() -> None:
             sums["target_entropy"].append(-sum(p * math.log(p) for p in target if p))
             ratios = [p * math.log(p / q) for p, q in zip(target, said, strict=True) if p]
             sums["kl"].append(sum(ratios))
+            sums["wdl_loss"].append(-math.log(wdl[batch.wdl[i]]))
             sums["value"].append(wdl[0] - wdl[2])
             sums["outcome"].append(1.0 - float(batch.wdl[i]))
             pairs.append((int(batch.wdl[i]), wdl.index(max(wdl))))

@@ -258,6 +258,28 @@ def test_targets_not_learned_yet_are_not_called_contradicting(tmp_path):
     assert "--policy-lr-scale" in sentence(told, "unlearned", "second")["options"]
 
 
+def test_games_learned_by_heart_are_told_and_more_training_is_not_advised(tmp_path):
+    write_config(tmp_path, game="connect4", batch_size=512)
+    lines = [healthy_line(i) for i in range(20)]
+    for one in lines:
+        one["fresh"]["first"]["wdl_loss"], one["fresh"]["second"]["wdl_loss"] = 0.45, 0.55
+        one["fresh"]["second"]["network_entropy"] = 1.4
+        one["training"]["steps_taken"] = 43
+    write_lines(tmp_path, lines)
+    write_games(tmp_path, agreeing_games())
+    told = diagnose(tmp_path)
+    assert told["value_loss"] == pytest.approx(
+        {"learned": 0.3, "fresh": 0.5, "times_drawn": 11.008}
+    )
+    found = sentence(told, "by heart")
+    assert found["level"] == "wrong" and found["figure"] == pytest.approx(0.2)
+    assert "0.30" in found["sentence"] and "drawn 11.0 times" in found["sentence"]
+    assert "--replay-ratio" not in sentence(told, "unlearned", "second")["options"]
+    # A balanced loss weighs classes, and compares with nothing.
+    write_config(tmp_path, game="connect4", balance_sampling=True)
+    assert diagnose(tmp_path)["value_loss"] is None
+
+
 def test_a_gate_that_accepts_nothing_is_told(tmp_path):
     write_config(tmp_path, game="connect4")
     write_lines(tmp_path, [{**healthy_line(i), "accepted": i < 5} for i in range(30)])

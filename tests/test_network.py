@@ -18,7 +18,7 @@ from slow import ASKED_FOR
 from azfit.checkpoint import checkpoints_in, load_checkpoint, remove_old, save_checkpoint
 from azfit.games import DropOldest, game_by_name
 from azfit.inference import BACKENDS, WORTH_SHARING, Evaluator
-from azfit.network import ILLEGAL, Network, NetworkConfig
+from azfit.network import ILLEGAL, ConvolutionBody, Network, NetworkConfig, PlacePolicy
 from solver import Rules
 from solver.errors import CorruptTableError, FadefourError, InputError, MissingTableError
 from solver.index import list_positions, position_at
@@ -33,6 +33,12 @@ CONFIGS = [
     NetworkConfig(game="drop-5-5-5", width=16, blocks=1, max_plies=40),
     NetworkConfig(game="connect4", **SMALL, canonical=False, hide_leaving=False),
     NetworkConfig(game="gomoku-9", **SMALL, canonical=False, hide_leaving=False, rate_moves=False),
+    *(
+        NetworkConfig(
+            game=name, **SMALL, kind="tower", canonical=False, hide_leaving=False, rate_moves=False
+        )
+        for name in ("connect4", "gomoku-9", "drop-4-4-4")
+    ),
 ]
 every_network = pytest.mark.parametrize("config", CONFIGS, ids=lambda c: f"{c.game}-{c.kind}")
 
@@ -77,6 +83,22 @@ def test_shapes_and_the_mask(config: NetworkConfig) -> None:
     assert (outputs.policy.softmax(1).numpy()[~legal] == 0).all()
     for part in (outputs.policy, outputs.wdl, outputs.steps):
         assert torch.isfinite(part).all()
+
+
+@pytest.mark.parametrize("name", ["connect4", "gomoku-9"])
+def test_a_towers_policy_rates_every_place_by_itself_and_alike(name: str) -> None:
+    game = game_by_name(name)
+    rated = PlacePolicy(game)
+    maps = torch.randn(1, ConvolutionBody.REDUCED, game.rows, game.columns)
+    before = rated(maps.flatten(1))[0]
+    assert before.shape == (game.actions,)
+    # Everything moves one column to the left, around the board: so do the ratings.
+    rows = game.actions // game.columns
+    moved = rated(maps.roll(-1, 3).flatten(1))[0].view(rows, game.columns)
+    assert torch.allclose(moved, before.view(rows, game.columns).roll(-1, 1), atol=1e-5)
+    maps[0, :, 2, 3] += 1
+    changed = (rated(maps.flatten(1))[0] != before).nonzero().flatten().tolist()
+    assert changed == [3 if name == "connect4" else 2 * game.columns + 3]
 
 
 @pytest.mark.parametrize("config", [c for c in CONFIGS if c.canonical], ids=lambda c: c.game)

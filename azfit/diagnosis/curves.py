@@ -102,6 +102,9 @@ def _losses(axis: Axis, lines: list[Line]) -> None:
     names = {"loss": "all", "policy": "policy", "kl": "KL (policy - entropy)"}
     for name, label in {**names, "wdl": "win/draw/loss", "steps": "steps"}.items():
         _line(axis, lines, ("training", name), label=label)
+    for side in SIDES:
+        colour, label = COLOURS[side], f"{side}, win/draw/loss of fresh games"
+        _line(axis, lines, ("fresh", side, "wdl_loss"), color=colour, linestyle=":", label=label)
     axis.set_ylim(bottom=0)
 
 

@@ -152,6 +152,7 @@ def diagnosis_of(subject: Subject, oracle: Oracle | None, judge_name: str) -> di
         "search": history.exploration(config),
         "watch": history.watched(lines or now_watched(subject), subject.game),
         "policy_loss": history.policy_loss(lines),
+        "value_loss": history.value_loss(config, lines),
         "course": history.course(lines),
         "acceptance": history.acceptance(config, lines),
         "buffer": history.buffer_reach(config, lines) if lines else None,

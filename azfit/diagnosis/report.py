@@ -122,6 +122,7 @@ def _sides(told: Told) -> str:
     add("KL", lambda s: number(sides[s]["kl"]))
     add("Jensen gap of the targets", lambda s: number(gaps.get(s, {}).get("gap")))
     add("  over positions met again", lambda s: share(gaps.get(s, {}).get("repeated_share")))
+    add("win/draw/loss loss, fresh games", lambda s: number(sides[s]["wdl_loss"]))
     add("value", lambda s: signed(sides[s]["value"]))
     add("outcome", lambda s: signed(sides[s]["outcome"]))
     for name in CLASSES:

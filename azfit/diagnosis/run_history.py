@@ -21,7 +21,7 @@ Line = dict[str, Any]
 
 LATELY = 10
 
-FRESH = ("target_entropy", "network_entropy", "kl", "value", "outcome")
+FRESH = ("target_entropy", "network_entropy", "kl", "wdl_loss", "value", "outcome")
 
 # Fewer decisions than this say nothing of a rate of acceptance.
 FEWEST_DECISIONS = 8
@@ -103,6 +103,22 @@ def policy_loss(lines: list[Line]) -> dict[str, float] | None:
         return None
     loss, kl = (sum(one[name] for one in told) / len(told) for name in ("policy", "kl"))
     return {"loss": loss, "kl": kl, "target_entropy": loss - kl}
+
+
+def value_loss(config: SelfPlayConfig, lines: list[Line]) -> dict[str, float] | None:
+    """Of late: the win/draw/loss loss on what is learned and on games not learned yet, and how
+    often a position is drawn while it is in the buffer. A balanced loss compares with nothing."""
+    told = [line for line in lines[-LATELY:] if {"training", "fresh", "games"} <= set(line)]
+    fresh = [one for line in told for one in line["fresh"].values() if "wdl_loss" in one]
+    positions = sum(one["positions"] for one in fresh)
+    if config.balance_sampling or not positions:
+        return None
+    drawn = config.batch_size * sum(line["training"]["steps_taken"] for line in told)
+    return {
+        "learned": sum(line["training"]["wdl"] for line in told) / len(told),
+        "fresh": sum(one["positions"] * one["wdl_loss"] for one in fresh) / positions,
+        "times_drawn": drawn / sum(line["games"]["positions"] for line in told),
+    }
 
 
 # ---- games ---------------------------------------------------------------------------

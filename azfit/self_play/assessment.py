@@ -63,6 +63,7 @@ def assess(network: Network, batch: ReplayBatch) -> dict[str, Any]:
     policies, wdl = judge(network, batch.planes)
     said = wdl.argmax(axis=1)
     cross = -(batch.policy * np.log(np.maximum(policies, 1e-9))).sum(axis=1)
+    wrong = -np.log(np.maximum(wdl[np.arange(len(wdl)), batch.wdl], 1e-9))
     targets, network_entropy = entropies(batch.policy), entropies(policies)
     told: dict[str, Any] = {}
     for side, name in enumerate(SIDES):
@@ -77,6 +78,7 @@ def assess(network: Network, batch: ReplayBatch) -> dict[str, Any]:
             "target_entropy": float(targets[mine].mean()),
             "network_entropy": float(network_entropy[mine].mean()),
             "kl": float((cross - targets)[mine].mean()),
+            "wdl_loss": float(wrong[mine].mean()),
             "value": float((wdl[mine, 0] - wdl[mine, 2]).mean()),
             "outcome": float(((batch.wdl[mine] == 0) * 1.0 - (batch.wdl[mine] == 2)).mean()),
             "f1": dict(zip(CLASSES, scores, strict=True)),
