@@ -313,7 +313,7 @@ def _grade_connect4(
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="File of the certificate.  [default: beside the checkpoint]",
+    help="File of the certificate.  [default: beside the checkpoint; of 'shipped' in this folder]",
 )
 @click.option(
     "--check",

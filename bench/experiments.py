@@ -5,7 +5,8 @@ every seed at the same budget (the same number of games and simulations), grades
 each iteration and the last one with search too, and prints the tables as Markdown. Drop-oldest is
 judged by the table in ``--data`` on a sample of positions, Connect Four by the solver on sets of
 positions (those that ``fadefour grade --game connect4`` takes). Runs that are finished are not
-played again; an interrupted one is resumed.
+played again; an interrupted one is resumed. ``--init CHECKPOINT`` asks the same of a network that
+knows the game: every run begins with it, at a lower learning rate, in a folder of its own name.
 """
 
 from __future__ import annotations
@@ -62,6 +63,8 @@ BASE: dict[str, Any] = {
 }
 BY_GAME: dict[str, dict[str, Any]] = {DROP: {}, CONNECT4: {"width": 32, "blocks": 2}}
 
+FROM_TRAINED = {"lr": 5e-4}  # with --init: what is known is to be kept
+
 HARSH = {"fpu_reduction": 0.4}  # as the users had it when their search starved
 JUDGING_SIMS = 100
 
@@ -95,8 +98,9 @@ positions that are won, drawn, lost."""
 TRUTH = "truth.json"
 
 
-def folder_of(runs: Path, game: str, variant: str, seed: int) -> Path:
-    return runs / f"{game}-{variant.replace(', ', '_').replace(' ', '_')}-{seed}"
+def folder_of(runs: Path, game: str, init: Path | None, variant: str, seed: int) -> Path:
+    origin = game if init is None else f"{game}-{init.stem}"
+    return runs / f"{origin}-{variant.replace(', ', '_').replace(' ', '_')}-{seed}"
 
 
 def table_judge(data: Path, sample: int) -> Judge:
@@ -146,12 +150,13 @@ def figures(groups: dict[str, Group]) -> dict[str, float]:
     return told
 
 
-def play(folder: Path, given: dict[str, Any]) -> None:
+def play(folder: Path, given: dict[str, Any], init: Path | None) -> None:
     """Plays one run to its end."""
     if (folder / "config.json").exists():
         self_play(read_config(folder), folder, resume=True, stream=None)
     else:
-        self_play(settled(given), folder, stream=None)
+        network = None if init is None else load_checkpoint(init)[0]
+        self_play(settled(given), folder, init=network, stream=None)
     print(folder.name, file=sys.stderr, flush=True)
 
 
@@ -183,13 +188,13 @@ COLUMNS = {
 
 
 class Results:
-    """The judged runs of one game."""
+    """The judged runs of one game, from zero or from one checkpoint."""
 
-    def __init__(self, runs: Path, game: str, seeds: list[int]) -> None:
-        self._runs, self._game, self._seeds = runs, game, seeds
+    def __init__(self, runs: Path, game: str, init: Path | None, seeds: list[int]) -> None:
+        self._begun, self._seeds = (runs, game, init), seeds
 
     def folders(self, variant: str) -> list[Path]:
-        folders = [folder_of(self._runs, self._game, variant, seed) for seed in self._seeds]
+        folders = [folder_of(*self._begun, variant, seed) for seed in self._seeds]
         return [folder for folder in folders if (folder / TRUTH).exists()]
 
     def truths(self, variant: str) -> list[dict[str, Any]]:
@@ -260,29 +265,31 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=VARIANTS, default=list(VARIANTS))
     parser.add_argument("--sample", type=int, default=10_000, help="Positions of drop-oldest.")
     parser.add_argument("--iterations", type=int, help="Fewer or more than the base has.")
+    parser.add_argument("--init", type=Path, help="Begin every run with this checkpoint.")
     parser.add_argument("--processes", type=int, default=2, help="Runs side by side.")
     parser.add_argument("--png", type=Path)
     given = parser.parse_args()
     judge = table_judge(given.data, given.sample) if given.game == DROP else sets_judge(given.data)
     given.runs.mkdir(parents=True, exist_ok=True)
-    base = {"game": given.game, **BASE, **BY_GAME[given.game]}
+    shape_or_rate = BY_GAME[given.game] if given.init is None else FROM_TRAINED
+    base = {"game": given.game, **BASE, **shape_or_rate}
     if given.iterations is not None:
         base["iterations"] = given.iterations
     runs = [
-        (folder_of(given.runs, given.game, variant, seed), variant, seed)
+        (folder_of(given.runs, given.game, given.init, variant, seed), variant, seed)
         for seed in given.seeds
         for variant in given.only
     ]
     with ProcessPoolExecutor(given.processes, multiprocessing.get_context("spawn")) as crew:
         jobs = [
-            crew.submit(play, folder, {**base, **VARIANTS[variant], "seed": seed})
+            crew.submit(play, folder, {**base, **VARIANTS[variant], "seed": seed}, given.init)
             for folder, variant, seed in runs
         ]
         for job in jobs:
             job.result()
     for folder, _, _ in runs:
         judge_run(folder, judge)
-    results = Results(given.runs, given.game, given.seeds)
+    results = Results(given.runs, given.game, given.init, given.seeds)
     print(report(results))
     if given.png is not None:
         draw(results, given.png)

@@ -48,10 +48,10 @@ class TrainingConfig:
     """Weigh win, draw, loss by the inverse of their frequency in the batch."""
     ema: float = 0.0
     """Weights averaged as ema * average + (1 - ema) * weights are what is saved; 0: none."""
-    mine_from: float = 1.0
-    """The share of the budget after which mistakes are mined for the first time; 1: never."""
+    mine_from: float = 0.4
+    """The share of the budget after which mistakes are mined for the first time."""
     mine_rounds: int = 0
-    """How often, at equal distances from mine_from to the end."""
+    """How often, at equal distances from mine_from to the end; 0: never."""
     mine_share: float = 0.5
     """Drawn from the mined positions, of what the other sources draw together."""
     mine_margin: float = 3.0
@@ -177,5 +177,5 @@ def preset(name: str, table: DenseTable) -> TrainingConfig:
     if name == "long":
         # Every position is graded at the end, so none is held out: to be right on all of them
         # the network may learn from all of them.
-        return replace(config, minutes=180.0, held_out=0.0, mine_from=0.4, mine_rounds=8)
+        return replace(config, minutes=180.0, held_out=0.0, mine_rounds=8)
     raise InputError(f"preset {name!r}: use {', '.join(PRESETS)}")

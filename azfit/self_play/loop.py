@@ -5,8 +5,8 @@
 A run is a folder:
 
     config.json             what was used
-    metrics.jsonl           one line an iteration (docs/self_play.md lists the entries)
-    games/000012.games      the finished games of iteration 12, appended as they end; of the
+    metrics.jsonl           one line an iteration (docs/diagnostics.md lists the entries)
+    games/000012.games      the finished games of the 13th iteration, appended as they end; of the
                             iterations before, as many as the buffer holds
     resume.safetensors      best and candidate, optimiser, iteration, phase, ratings
     checkpoints/step-*      the best networks so far; best.safetensors is the latest
