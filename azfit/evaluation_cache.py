@@ -15,7 +15,7 @@ from azfit.search import Evaluator
 
 Floats = NDArray[np.float32]
 
-BYTES = 1 << 26  # of answers; beside them the keys take about as much
+BYTES = 1 << 26  # of answers; beside them the keys take two or three times as much
 
 
 class EvaluationCache:

@@ -100,7 +100,7 @@ class Orientation(nn.Module):
 
     The canonical orientation has the least list of cells, plane by plane. That list, read as a
     number in base ``cells``, is linear in the planes: a product with a constant matrix gives it
-    for all eight transforms, exactly, in float64 (25 ** 9 < 2 ** 53).
+    for all eight transforms, exactly, in float64 (25 ** 10 < 2 ** 53).
     """
 
     place_values: Tensor

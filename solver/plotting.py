@@ -31,4 +31,5 @@ def save_png(figure: Any, path: Path) -> None:
     except (OSError, ValueError) as error:
         raise InputError(f"cannot write '{path}': {error}") from error
     finally:
+        pending.unlink(missing_ok=True)
         pyplot().close(figure)

@@ -115,8 +115,8 @@ def line(
         "fresh": {"first": first, "second": second},
         "training": {
             **{"policy": training[0], "kl": training[1], "loss": 2.3, "wdl": 0.3, "steps": 1.0},
+            "wdl_learned": 0.3,
             "positions": positions,
-            "steps_taken": 10,
         },
         "match": {
             **{"games": 20, "score": 0.55, "standard_error": 0.1},

@@ -259,24 +259,27 @@ def test_targets_not_learned_yet_are_not_called_contradicting(tmp_path):
 
 
 def test_games_learned_by_heart_are_told_and_more_training_is_not_advised(tmp_path):
-    write_config(tmp_path, game="connect4", batch_size=512)
+    write_config(tmp_path, game="connect4", epochs=2, replay_ratio=0.5)
     lines = [healthy_line(i) for i in range(20)]
     for one in lines:
         one["fresh"]["first"]["wdl_loss"], one["fresh"]["second"]["wdl_loss"] = 0.45, 0.55
         one["fresh"]["second"]["network_entropy"] = 1.4
-        one["training"]["steps_taken"] = 43
+        one["training"]["positions"] = 22_000
+        one["accepted"] = True
     write_lines(tmp_path, lines)
     write_games(tmp_path, agreeing_games())
     told = diagnose(tmp_path)
-    assert told["value_loss"] == pytest.approx(
-        {"learned": 0.3, "fresh": 0.5, "times_drawn": 11.008}
-    )
+    wanted = {"learned": 0.3, "fresh": 0.5, "times_drawn": 11.0}
+    assert told["value_loss"] == pytest.approx(wanted)
     found = sentence(told, "by heart")
     assert found["level"] == "wrong" and found["figure"] == pytest.approx(0.2)
     assert "0.30" in found["sentence"] and "drawn 11.0 times" in found["sentence"]
-    assert "--replay-ratio" not in sentence(told, "unlearned", "second")["options"]
-    # A balanced loss weighs classes, and compares with nothing.
-    write_config(tmp_path, game="connect4", balance_sampling=True)
+    cure = sentence(told, "unlearned", "second")
+    assert cure["options"] == ["--games-per-iteration", "--policy-lr-scale"]
+    # What a rejected candidate had learned says nothing of the games that follow.
+    for one in lines:
+        one["accepted"] = False
+    write_lines(tmp_path, lines)
     assert diagnose(tmp_path)["value_loss"] is None
 
 
@@ -311,6 +314,9 @@ def test_an_outcome_that_is_right_is_not_called_wrong(tmp_path):
     told = diagnose(tmp_path)
     assert {("note", "classes", side) for side in ("first", "second")} <= drawn(told, "draw")
     assert {("wrong", "classes", side) for side in ("first", "second")} <= drawn(told, "win")
+    # The start says nothing of games that begin elsewhere.
+    told["options"]["random_plies"] = 8
+    assert {("wrong", "classes", side) for side in ("first", "second")} <= drawn(told, "draw")
 
 
 # ---- the truth -----------------------------------------------------------------------

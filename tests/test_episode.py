@@ -17,7 +17,7 @@ from azfit import Search, SearchConfig, game_by_name
 from azfit.search import Evaluator
 from azfit.self_play.episode import DRAWN, Episode, EpisodeFile, read_episodes
 from azfit.self_play.play_games import as_uint16, play_games
-from solver.errors import CorruptTableError
+from solver.errors import CorruptTableError, InputError
 
 MOST_PLIES = {"drop-3-3-3": 14, "drop-4-4-4": 100, "connect4": 42, "gomoku-9": 81}
 PLAIN: list[PlainGame] = [PlainDrop(3, 3, 3), PlainDrop(4, 4, 4), PlainConnect4(), PlainGomoku(9)]
@@ -219,9 +219,9 @@ def test_games_of_another_version_are_refused_and_left_alone(
     path = tmp_path / "a.games"
     path.write_bytes(b"FFG1" + episodes[0].to_bytes()[4:])
     before = path.read_bytes()
-    with pytest.raises(CorruptTableError, match="another version of fadefour wrote it"):
+    with pytest.raises(InputError, match=r"a\.games.*another version of fadefour: use that one"):
         read_episodes(path, GAME)
-    with pytest.raises(ValueError, match="another version"):
+    with pytest.raises(InputError, match="another version"):
         EpisodeFile(path)
     assert path.read_bytes() == before
 

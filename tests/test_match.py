@@ -6,15 +6,17 @@ import json
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from click.testing import CliRunner
 
 from azfit.checkpoint import save_checkpoint
+from azfit.games import game_by_name
 from azfit.network import Network, NetworkConfig
 from azfit.self_play.commands import match_command
 from azfit.self_play.elo import PRIOR_DRAWS, difference, expected
-from azfit.self_play.match import play_match
+from azfit.self_play.match import enough_openings, play_match
 from solver import InputError
 
 
@@ -31,6 +33,14 @@ def test_a_network_draws_level_with_itself(tmp_path: Path) -> None:
     score = play_match(name, name, games=12, sims=8).score
     assert score.share == 0.5 and score.games == 12
     assert score.wins == score.losses[::-1] and score.draws[0] == score.draws[1]
+
+
+def test_a_long_match_has_as_many_different_openings() -> None:
+    """25 of two plies in Connect Four, up to symmetry: more come from longer ones."""
+    random = np.random.default_rng(1)
+    short, long = (enough_openings(game_by_name("connect4"), n, random) for n in (25, 60))
+    assert [len(short), len(long)] == [25, 60]
+    assert {len(one) for one in short} == {2} and {len(one) for one in long} == {4}
 
 
 def test_search_beats_chance(tmp_path: Path) -> None:

@@ -147,7 +147,10 @@ def test_a_presets_network_gives_way_to_the_one_to_begin_with(preset: str) -> No
     given = NetworkConfig("connect4", "tower", 16, 3, 42, False, False, False)
     config = combine(preset, None, {"game": "connect4"}, given)
     assert (config.kind, config.width, config.blocks) == ("tower", 16, 3)
-    assert combine(preset, None, {"game": "connect4", "blocks": 5}, given).blocks == 5
+    # What was typed is not overruled in silence, be it the game's default or not.
+    for blocks in (4, 5):
+        with pytest.raises(InputError, match=f"blocks={blocks}: the network of --init has 3"):
+            combine(preset, None, {"game": "connect4", "blocks": blocks}, given)
 
 
 def test_a_budget_replaces_the_other_kind_of_budget(tmp_path: Path) -> None:
@@ -251,6 +254,8 @@ def assert_one_line(ended: Any, words: str) -> None:
         (("--sims", "many"), "--sims"),
         (("--lr", "nan"), "lr=nan"),
         (("--eval-games", "5"), "eval_games=5"),
+        (("--random-plies", "21"), "random_plies=21: games end after max_plies=40"),
+        (("--opening-plies", "8", "--max-plies", "14"), "opening_plies=8"),
         (("--iterations", "0"), "iterations=0"),
         (("--iterations", "2", "--minutes", "1"), "exactly one"),
         (("--game", "gomoku", "--size", "10"), "Gomoku on 10 lines"),

@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,11 @@ from tiny_self_play import tiny
 from workers_here import WorkersHere
 
 from azfit.games import game_by_name
+from azfit.inference import Evaluator
 from azfit.network import Network
+from azfit.self_play.episode import Episode
 from azfit.self_play.openings import random_openings
+from azfit.self_play.play_games import play_games
 from azfit.self_play.workers import DEATHS_IN_A_ROW, Workers, _Seat
 from solver.errors import FadefourError
 
@@ -131,6 +135,28 @@ def test_ctrl_c_is_the_masters_to_answer(workers: Workers, games: dict[int, byte
         found[item] = frame
     assert found == games
     assert workers.process_ids == before
+
+
+def test_every_network_is_searched_with_its_own_scale_of_steps() -> None:
+    """A network of --init may count fewer plies than the games last."""
+    torch.manual_seed(1)
+    short = Network(replace(CONFIG.network, max_plies=6)).eval()
+    config = replace(CONFIG, lambda_steps=0.9)
+    here = WorkersHere(config)
+    here.set_network("best", short)
+    game, frames = game_by_name(config.game), dict(here.share("play", GAMES, 0, "best"))
+    found = {n: Episode.from_body(frame[12:], game).visits.tolist() for n, frame in frames.items()}
+    for scale, as_found in ((6.0, True), (None, False)):
+        wanted = play_games(
+            game,
+            Evaluator(short, threads=1),
+            replace(config.search, max_steps=scale),
+            GAMES,
+            seed=config.seed,
+            iteration=0,
+            parallel=config.parallel_games,
+        )
+        assert ({one.number: one.visits.tolist() for one in wanted} == found) == as_found
 
 
 def test_an_error_in_a_worker_is_raised_here() -> None:

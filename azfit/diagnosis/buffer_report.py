@@ -77,7 +77,10 @@ def inspect_buffer(folder: Path, data: Path = Path("data")) -> Told:
         "entropy_by_ply": entropy_by_ply(buffer),
         "frequent": frequent(game, compared, groups, oracle),
         "judge": judge_name,
-        "options": {"balance_sampling": config.balance_sampling},
+        "options": {
+            "balance_sampling": config.balance_sampling,
+            "random_plies": config.random_plies,
+        },
         "truth": {},
     }
     if oracle is not None:

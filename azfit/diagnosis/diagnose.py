@@ -90,6 +90,8 @@ def open_run(folder: Path, sims: int | None = None) -> Subject:
         raise InputError(f"'{folder}' has no iteration and no game yet: let it run")
     evaluate = None if network is None else EvaluationCache(Evaluator(network, threads=1), game)
     search = config.search
+    if network is not None:
+        search = replace(search, max_steps=float(network.config.max_plies))
     return Subject(str(folder), "run", config, search, network, evaluate, lines, games)
 
 
@@ -156,7 +158,10 @@ def diagnosis_of(subject: Subject, oracle: Oracle | None, judge_name: str) -> di
         "course": history.course(lines),
         "acceptance": history.acceptance(config, lines),
         "buffer": history.buffer_reach(config, lines) if lines else None,
-        "options": {"balance_sampling": config.balance_sampling, "temp_moves": config.temp_moves},
+        "options": {
+            name: getattr(config, name)
+            for name in ("balance_sampling", "random_plies", "temp_moves")
+        },
         **told_of_games(subject),
     }
     if subject.evaluate is not None:

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from azfit.diagnosis import outcome_findings, search_findings
+from azfit.diagnosis import learning_findings, outcome_findings, search_findings
 from azfit.diagnosis.finding import Finding, Rule, Told
 
-ALL_RULES: tuple[Rule, ...] = (*search_findings.RULES, *outcome_findings.RULES)
+ALL_RULES: tuple[Rule, ...] = (
+    *search_findings.RULES,
+    *learning_findings.RULES,
+    *outcome_findings.RULES,
+)
 
 
 def findings(told: Told, rules: Sequence[Rule] = ALL_RULES) -> list[Finding]:

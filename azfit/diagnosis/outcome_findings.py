@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterator
 
 from azfit.diagnosis.finding import Finding, Rule, Told
+from azfit.diagnosis.learning_findings import more_learning
 from azfit.self_play.assessment import SIDES
 
 # Probability points. Below 5 a swing changes no game that can be noticed.
@@ -123,18 +124,20 @@ def acceptance(told: Told) -> Iterator[Finding]:
         options = ("--accept", "--no-gate")
         yield Finding("wrong", "acceptance", None, late, sentence, options)
     elif row >= FEWEST_REJECTED and late <= LATE_LOW:
+        cure, options = more_learning(told)
         sentence = (
-            f"no candidate was accepted in the last {row} iterations: lower --lr, or draw more "
-            "from the buffer (--replay-ratio), or judge by more --eval-games"
+            f"no candidate was accepted in the last {row} iterations: lower --lr, or {cure}, or "
+            "judge by more --eval-games"
         )
-        options = ("--lr", "--replay-ratio", "--eval-games")
+        options = ("--lr", *options, "--eval-games")
         yield Finding("wrong", "acceptance", None, late, sentence, options)
     elif early < EARLY_LOW:
+        cure, options = more_learning(told)
         sentence = (
             f"only {early:.0%} of the candidates of the first half were accepted (50-70 % is "
-            "usual): train more (--replay-ratio, --epochs), or lower --lr"
+            f"usual): {cure}, or lower --lr"
         )
-        options = ("--replay-ratio", "--epochs", "--lr")
+        options += ("--lr",)
         yield Finding("wrong", "acceptance", None, early, sentence, options)
     elif late > LATE_HIGH:
         sentence = (
@@ -189,8 +192,10 @@ def one_outcome(told: Told) -> Iterator[Finding]:
 
 
 def proven_result(told: Told, side: str) -> str | None:
-    """What the start is worth to this side, if an exact judge knows."""
+    """What the start is worth to this side, if an exact judge knows and the games begin there."""
     result = told["truth"].get("start", {}).get("result")
+    if told["options"]["random_plies"]:
+        return None
     if side == "first" or result in (None, "draw"):
         return None if result is None else str(result)
     return "loss" if result == "win" else "win"
@@ -203,12 +208,12 @@ def value(told: Told) -> Iterator[Finding]:
         options: tuple[str, ...]
         off = (one["value"] or 0.0) - (one["outcome"] or 0.0)
         if abs(off) > VALUE_OFF:
+            cure, options = more_learning(told)
             sentence = (
                 f"the {side} player's value is {one['value']:+.2f} where its games ended "
-                f"{one['outcome']:+.2f}: train more (--replay-ratio, --epochs) or see "
-                "--balance-sampling"
+                f"{one['outcome']:+.2f}: {cure} or see --balance-sampling"
             )
-            options = ("--replay-ratio", "--epochs", "--balance-sampling")
+            options += ("--balance-sampling",)
             yield Finding("wrong", "value", side, off, sentence, options)
         for name, score in one["f1"].items():
             if one["classes"][name] >= CLASS_PRESENT and (score or 0.0) < F1_LOW:

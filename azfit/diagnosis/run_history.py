@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,9 @@ Line = dict[str, Any]
 LATELY = 10
 
 FRESH = ("target_entropy", "network_entropy", "kl", "wdl_loss", "value", "outcome")
+
+# Networks of late that were accepted: over fewer a loss says little of the next games.
+FEWEST_ACCEPTED = 3
 
 # Fewer decisions than this say nothing of a rate of acceptance.
 FEWEST_DECISIONS = 8
@@ -106,19 +110,22 @@ def policy_loss(lines: list[Line]) -> dict[str, float] | None:
 
 
 def value_loss(config: SelfPlayConfig, lines: list[Line]) -> dict[str, float] | None:
-    """Of late: the win/draw/loss loss on what is learned and on games not learned yet, and how
-    often a position is drawn while it is in the buffer. A balanced loss compares with nothing."""
-    told = [line for line in lines[-LATELY:] if {"training", "fresh", "games"} <= set(line)]
-    fresh = [one for line in told for one in line["fresh"].values() if "wdl_loss" in one]
-    positions = sum(one["positions"] for one in fresh)
-    if config.balance_sampling or not positions:
+    """Of late: the win/draw/loss loss of a network on what it has just learned and on the games
+    that it played next, and how often a position is drawn from the buffer."""
+    told = []
+    for line, later in pairwise(lines[-LATELY - 1 :]):
+        sides = [one for one in later.get("fresh", {}).values() if "wdl_loss" in one]
+        positions = sum(one["positions"] for one in sides)
+        learned = line.get("training", {}).get("wdl_learned")
+        if positions and learned is not None and line.get("accepted"):
+            loss = sum(one["positions"] * one["wdl_loss"] for one in sides) / positions
+            drawn = config.epochs * config.replay_ratio * line["training"]["positions"]
+            told.append((learned, loss, drawn / line["games"]["positions"]))
+    if len(told) < FEWEST_ACCEPTED:
         return None
-    drawn = config.batch_size * sum(line["training"]["steps_taken"] for line in told)
-    return {
-        "learned": sum(line["training"]["wdl"] for line in told) / len(told),
-        "fresh": sum(one["positions"] * one["wdl_loss"] for one in fresh) / positions,
-        "times_drawn": drawn / sum(line["games"]["positions"] for line in told),
-    }
+    return dict(
+        zip(("learned", "fresh", "times_drawn"), np.mean(told, axis=0).tolist(), strict=True)
+    )
 
 
 # ---- games ---------------------------------------------------------------------------

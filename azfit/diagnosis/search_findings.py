@@ -1,4 +1,4 @@
-"""What looks wrong in the search, in the targets that it makes, and in how they are learned.
+"""What looks wrong in the search and in the targets that it makes.
 
 Each threshold stands here with its reason.
 """
@@ -27,18 +27,9 @@ STEPS_DISTANCE = 0.15
 # c at the end of a search over c at its beginning: below 5 % the "dynamic" part does nothing.
 C_GROWTH = 0.05
 
-# Nats by which a network's entropy exceeds its targets'. A network that has learned its targets
-# and averages contradicting ones shows the Jensen gap here; 0.18 in the historical failure.
-ENTROPY_ABOVE = 0.1
-
 # Nats of Jensen gap: 0.15 is about one position in five whose best move changes from search to
 # search (0.2 ln 2 = 0.14).
 GAP = 0.15
-
-# Win/draw/loss loss on fresh games above that on the games learned from, in nats. Fresh games come
-# from a newer network, which alone costs a few hundredths; a run that drew every position 11 times
-# had 0.21, and its loss on fresh games had not fallen since it drew them twice.
-BY_HEART = 0.1
 
 
 # ---- search ------------------------------------------------------------------------------
@@ -106,57 +97,6 @@ def constant_exploration(told: Told) -> Iterator[Finding]:
 # ---- targets -----------------------------------------------------------------------------
 
 
-def loss_floor(told: Told) -> Iterator[Finding]:
-    parts = told["policy_loss"]
-    if parts is None:
-        return
-    share = parts["target_entropy"] / max(1e-9, parts["loss"])
-    sentence = (
-        f"the policy loss {parts['loss']:.2f} is {parts['target_entropy']:.2f} entropy of the "
-        f"targets, which no training removes, and {parts['kl']:.2f} KL above it"
-    )
-    yield Finding("note", "policy loss", None, share, sentence)
-
-
-def entropy(told: Told) -> Iterator[Finding]:
-    for side in SIDES:
-        one = told["sides"].get(side)
-        if one is None or one["network_entropy"] is None:
-            continue
-        network, targets = one["network_entropy"], one["target_entropy"]
-        above = network - targets
-        words = f"the {side} player's network entropy {network:.2f}"
-        if above < -ENTROPY_ABOVE:
-            sentence = f"{words} is below its targets' {targets:.2f}: it averages their noise away"
-            yield Finding("note", "entropy", side, above, sentence)
-        elif above > ENTROPY_ABOVE:
-            yield _entropy_above(told, side, above, f"{words} is above its targets' {targets:.2f}")
-
-
-def _entropy_above(told: Told, side: str, above: float, words: str) -> Finding:
-    """Either the targets contradict each other or they are not learned yet: the gap tells."""
-    gap = (told["jensen"] or {}).get(side, {}).get("gap")
-    if gap is not None and gap < above / 2:
-        options: tuple[str, ...] = ("--replay-ratio", "--epochs", "--policy-lr-scale")
-        cure = f"train more ({', '.join(options)})"
-        if by_heart_gap(told) > BY_HEART:
-            options = ("--games-per-iteration", "--policy-lr-scale")
-            cure = f"it needs more games, not more of the same ({', '.join(options)})"
-        sentence = (
-            f"{words}, and contradiction explains {gap:.2f} of it: the targets are not learned "
-            f"yet; {cure}"
-        )
-        return Finding("note", "unlearned", side, above, sentence, options)
-    measured = "" if gap is None else f" (Jensen gap {gap:.2f})"
-    sentence = (
-        f"{words}: the targets contradict each other{measured}; "
-        "steadier ones come from --sims, --noise-steps and --buffer"
-    )
-    return Finding(
-        "wrong", "entropy", side, above, sentence, ("--sims", "--noise-steps", "--buffer")
-    )
-
-
 def contradiction(told: Told) -> Iterator[Finding]:
     for side, one in (told["jensen"] or {}).items():
         if one["gap"] is None or one["gap"] <= GAP:
@@ -169,25 +109,6 @@ def contradiction(told: Told) -> Iterator[Finding]:
         )
         options: tuple[str, ...] = ("--sims", "--noise-steps", "--noise-eps", "--temp-moves")
         yield Finding("wrong", "contradiction", side, one["gap"], sentence, options)
-
-
-def by_heart_gap(told: Told) -> float:
-    """Win/draw/loss loss on fresh games above that on the games learned from; 0 if not known."""
-    one = told["value_loss"]
-    return 0.0 if one is None else float(one["fresh"] - one["learned"])
-
-
-def by_heart(told: Told) -> Iterator[Finding]:
-    gap, one = by_heart_gap(told), told["value_loss"]
-    if gap > BY_HEART:
-        sentence = (
-            f"win/draw/loss costs {one['learned']:.2f} on the games it learns from and "
-            f"{one['fresh']:.2f} on fresh ones, each position being drawn {one['times_drawn']:.1f} "
-            "times: it learns games by heart; lower --replay-ratio or --epochs, or play more "
-            "--games-per-iteration"
-        )
-        options = ("--replay-ratio", "--epochs", "--games-per-iteration")
-        yield Finding("wrong", "by heart", None, gap, sentence, options)
 
 
 def repeats(told: Told) -> Iterator[Finding]:
@@ -203,6 +124,5 @@ def repeats(told: Told) -> Iterator[Finding]:
 
 RULES: tuple[Rule, ...] = (
     *(starvation, clamp_changes, steps_head),
-    *(entropy, contradiction, by_heart, repeats),
-    *(constant_exploration, loss_floor),
+    *(contradiction, repeats, constant_exploration),
 )

@@ -58,12 +58,17 @@ def judge(network: Network, planes: Floats) -> tuple[Floats, Floats]:
     return np.concatenate(policies), np.concatenate(values)
 
 
+def wdl_losses(said: Floats, became: NDArray[np.int64]) -> Floats:
+    """Of win/draw/loss probabilities [B, 3], where the game became this class [B]."""
+    return np.asarray(-np.log(np.maximum(said[np.arange(len(said)), became], 1e-9)))
+
+
 def assess(network: Network, batch: ReplayBatch) -> dict[str, Any]:
     """What the network says of positions against what became of them, by side."""
     policies, wdl = judge(network, batch.planes)
     said = wdl.argmax(axis=1)
     cross = -(batch.policy * np.log(np.maximum(policies, 1e-9))).sum(axis=1)
-    wrong = -np.log(np.maximum(wdl[np.arange(len(wdl)), batch.wdl], 1e-9))
+    wrong = wdl_losses(wdl, batch.wdl)
     targets, network_entropy = entropies(batch.policy), entropies(policies)
     told: dict[str, Any] = {}
     for side, name in enumerate(SIDES):

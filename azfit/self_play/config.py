@@ -135,11 +135,13 @@ class SelfPlayConfig:
                     f"{name}={getattr(self, name)}: use an even number, for each opening is "
                     "played from both sides"
                 )
-        if self.max_plies is not None and self.random_plies >= self.max_plies:
-            raise InputError(
-                f"random_plies={self.random_plies}: games end after max_plies={self.max_plies}; "
-                "use fewer random plies"
-            )
+        for name in ("random_plies", "opening_plies"):
+            plies = getattr(self, name)
+            if self.max_plies is not None and plies > self.max_plies // 2:
+                raise InputError(
+                    f"{name}={plies}: games end after max_plies={self.max_plies}, and most of a "
+                    f"game should be played; use {self.max_plies // 2} at most"
+                )
         game_by_name(self.game)
         self.search  # noqa: B018 - its checks
 
@@ -321,6 +323,14 @@ SHAPE = ("kind", "width", "blocks")
 """What a checkpoint says of its network."""
 
 
+def refuse_other_shape(init: NetworkConfig, given: dict[str, Any]) -> None:
+    """What is given of a network must be what the one to begin with is."""
+    for name in SHAPE:
+        has = getattr(init, name)
+        if given.get(name, has) != has:
+            raise InputError(f"{name}={given[name]}: the network of --init has {has}; leave it out")
+
+
 def combine(
     preset: str | None,
     config_file: Path | None,
@@ -340,6 +350,8 @@ def combine(
     if init is not None:
         base |= {name: getattr(init, name) for name in SHAPE}
     for layer in (from_file, given):
+        if init is not None:
+            refuse_other_shape(init, layer)
         if budget & set(layer):  # a budget replaces the other kind of budget
             base = {name: value for name, value in base.items() if name not in budget}
         if layer.get("game", base.get("game")) != base.get("game"):  # numbers of another game

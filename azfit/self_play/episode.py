@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from azfit.games import Game
-from solver.errors import CorruptTableError
+from solver.errors import CorruptTableError, InputError
 
 DRAWN = -1
 MAGIC = b"FFG2"
@@ -138,11 +138,10 @@ def _frame_at(data: bytes, at: int) -> bytes | None:
 
 
 def frames(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """End and body of every whole frame; ValueError if a damaged one is not the last,
-    or if they are of another version."""
+    """End and body of every whole frame; ValueError if a damaged one is not the last."""
     at = 0
     if data[:3] == MAGIC[:3] and data[3:4] not in (b"", b"\0", MAGIC[3:]):
-        raise ValueError("another version of fadefour wrote it")
+        raise InputError("its games are of another version of fadefour: use that one")
     while (body := _frame_at(data, at)) is not None:
         at += _FRAME.size + len(body)
         yield at, body
@@ -160,6 +159,8 @@ def read_episodes(path: Path, game: Game) -> list[Episode]:
         for _, body in frames(path.read_bytes()):
             episode = Episode.from_body(body, game)
             found.setdefault(episode.number, episode)
+    except InputError as error:
+        raise InputError(f"'{path}': {error}") from None
     except (ValueError, struct.error, zlib.error, OSError) as error:
         raise CorruptTableError(
             f"'{path}' cannot be read ({error}): remove it, and the run goes on without it"

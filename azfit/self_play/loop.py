@@ -32,7 +32,13 @@ import torch
 from azfit.checkpoint import SUFFIX, load_checkpoint, save_checkpoint
 from azfit.games import game_by_name
 from azfit.network import Network
-from azfit.self_play.config import SHAPE, SelfPlayConfig, by_game, settled
+from azfit.self_play.config import (
+    SHAPE,
+    SelfPlayConfig,
+    by_game,
+    refuse_other_shape,
+    settled,
+)
 from azfit.self_play.iteration_log import IterationLog
 from azfit.self_play.run import SelfPlay
 from azfit.self_play.workers import Workers
@@ -136,12 +142,8 @@ def fitted(config: SelfPlayConfig, init: Network) -> SelfPlayConfig:
     if given.game != config.game:
         raise InputError(f"--init plays {given.game}, not {config.game}: give one of that game")
     defaults = by_game(game_by_name(config.game))
-    for name in SHAPE:
-        wanted = getattr(config, name)
-        if wanted not in (defaults[name], getattr(given, name)):
-            raise InputError(
-                f"{name}={wanted}: the network of --init has {getattr(given, name)}; leave it out"
-            )
+    wanted = {name: getattr(config, name) for name in SHAPE}
+    refuse_other_shape(given, {n: value for n, value in wanted.items() if value != defaults[n]})
     if given.max_plies > (config.max_plies or given.max_plies):
         raise InputError(
             f"max_plies={config.max_plies}: the network of --init counts up to {given.max_plies} "

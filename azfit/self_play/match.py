@@ -23,11 +23,12 @@ from azfit.self_play.arena import (
 )
 from azfit.self_play.config import by_game
 from azfit.self_play.elo import difference
-from azfit.self_play.openings import random_openings
+from azfit.self_play.openings import Opening, random_openings
 from solver.errors import InputError
 
 RANDOM = "random"
 PAIRS_AT_A_TIME = 64
+MOST_OPENING_PLIES = 8
 
 
 @dataclass(frozen=True)
@@ -73,13 +74,22 @@ def play_match(
     game = _common_game(networks)
     random = np.random.default_rng(seed)
     movers = [_mover(networks.get(name), game, sims, random) for name in (player, opponent)]
-    openings = random_openings(game, games // 2, 2, random)
+    openings = enough_openings(game, games // 2, random)
     max_plies, score = int(by_game(game)["max_plies"]), Score()
     for first in range(0, len(openings), PAIRS_AT_A_TIME):
         some = openings[first : first + PAIRS_AT_A_TIME]
         for one in play_pairs(game, movers[0], movers[1], some, max_plies):
             score += one
     return Match(game.name, *_short_names(player, opponent), sims, score)
+
+
+def enough_openings(game: Game, count: int, random: np.random.Generator) -> list[Opening]:
+    """So many different openings, of two plies or, where there are too few, of more."""
+    for plies in range(2, MOST_OPENING_PLIES + 1, 2):
+        openings = random_openings(game, count, plies, random)
+        if len(openings) == count:
+            break
+    return openings
 
 
 def _short_names(player: str, opponent: str) -> tuple[str, str]:

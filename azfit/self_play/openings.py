@@ -31,22 +31,27 @@ def random_opening(game: Game, plies: int, random: np.random.Generator) -> Openi
 def random_openings(
     game: Game, count: int, plies: int, random: np.random.Generator
 ) -> list[Opening]:
-    """Openings that leave the game going on; all different as long as enough are found."""
-    found: dict[Opening, None] = {}
+    """Openings that leave the game going on, no two of them alike up to symmetry: the same players
+    would play the same games again. Fewer than ``count`` if there are no more."""
+    found: dict[Opening, Opening] = {}
     in_vain = 0
     while len(found) < count and in_vain < TRIES_IN_VAIN + TRIES_AN_OPENING * len(found):
         opening = random_opening(game, plies, random)
         in_vain += 1
-        if opening is not None and opening not in found:
-            found[opening], in_vain = None, 0
+        if opening is not None and (kind := up_to_symmetry(game, opening)) not in found:
+            found[kind], in_vain = opening, 0
     if not found:
         raise InputError(f"opening_plies={plies}: random games of {game.name} end before that")
-    different = list(found)
-    return [different[i % len(different)] for i in range(count)]
+    return list(found.values())
+
+
+def up_to_symmetry(game: Game, opening: Opening) -> Opening:
+    """The least of the opening's images."""
+    return min(tuple(int(image[action]) for action in opening) for image in game.action_image)
 
 
 def varied_opening(game: Game, most: int, random: np.random.Generator) -> Opening:
-    """0 to ``most`` random moves, each number as likely; drawn again where they end the game."""
+    """0 to ``most`` random moves; where they end the game, their number is drawn again too."""
     while True:
         opening = random_opening(game, int(random.integers(most + 1)), random)
         if opening is not None:

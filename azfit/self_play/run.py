@@ -31,12 +31,12 @@ from azfit.games import Game, game_by_name
 from azfit.network import Network
 from azfit.objective import IGNORED, Metrics, Targets, losses, total_loss
 from azfit.self_play.arena import Score
-from azfit.self_play.assessment import assess
+from azfit.self_play.assessment import assess, judge, wdl_losses
 from azfit.self_play.config import SelfPlayConfig
 from azfit.self_play.elo import rating
 from azfit.self_play.episode import DRAWN, Episode, EpisodeFile, read_episodes
 from azfit.self_play.iteration_log import IterationLog
-from azfit.self_play.openings import random_openings
+from azfit.self_play.openings import Opening, random_openings
 from azfit.self_play.play_games import game_seed
 from azfit.self_play.replay import ReplayBatch, ReplayBuffer
 from azfit.self_play.watched import watch
@@ -45,6 +45,9 @@ from solver.errors import CorruptTableError, FadefourError
 
 # Earlier bests that a candidate meets for its rating: the latest, and others evenly back in time.
 POOL_OPPONENTS = 3
+
+# Positions of the buffer on which a candidate is assessed, and the number of that draw.
+LEARNED_SAMPLE, LEARNED_DRAW = 4096, 100
 
 # Earlier bests kept on disk besides the latest ones.
 POOL_MEMBERS = 12
@@ -200,11 +203,19 @@ class SelfPlay:
         self.candidate.eval()
         self.line["training"] = {
             **sums,
+            "wdl_learned": self._wdl_learned(),
             "steps_taken": steps * config.epochs,
             "learning_rate": self.optimiser.param_groups[0]["lr"],
             "positions": buffer.size,
         }
         log.end()
+
+    def _wdl_learned(self) -> float:
+        """The win/draw/loss loss on what has just been learned, as ``assess`` takes it of games
+        that have not: together they tell what is known by heart."""
+        random = np.random.default_rng([self.config.seed, self.iteration, LEARNED_DRAW])
+        batch = self.buffer.batch(random.integers(self.buffer.size, size=LEARNED_SAMPLE))
+        return float(wdl_losses(judge(self.candidate, batch.planes)[1], batch.wdl).mean())
 
     def _step(self, batch: ReplayBatch) -> Metrics:
         left = torch.from_numpy(batch.left)
@@ -235,27 +246,30 @@ class SelfPlay:
         workers.set_network("best", self.best)
         workers.set_network("candidate", self.candidate)
         against = [] if not config.pool_games else self._pool_opponents()
-        games = config.eval_games + len(against) * config.pool_games
-        log.begin("match", games, "game")
-        score = self._play_match(workers, log, config.eval_games, "best", 2)
+        openings = [self._openings(config.eval_games, 2)]
+        openings += [self._openings(config.pool_games, 3 + i) for i in range(len(against))]
+        log.begin("match", 2 * sum(map(len, openings)), "game")
+        score = self._play_match(workers, log, openings[0], "best")
         results = [(self.pool[-1][1], float(score.games), score.games * score.share)]
-        for number, (iteration, known) in enumerate(against):
+        for some, (iteration, known) in zip(openings[1:], against, strict=True):
             workers.set_network("pool", load_checkpoint(self.best_path(iteration))[0])
-            told = self._play_match(workers, log, config.pool_games, "pool", 3 + number)
+            told = self._play_match(workers, log, some, "pool")
             results.append((known, float(told.games), told.games * told.share))
         workers.forget("pool")
         self.line["match"] = score.to_dict()
         self.line["elo"] = rating(results, self.pool[-1][1])
         log.end()
 
-    def _play_match(
-        self, workers: Workers, log: IterationLog, games: int, opponent: str, draw: int
-    ) -> Score:
+    def _openings(self, games: int, draw: int) -> list[Opening]:
+        """One for every two games, as far as there are so many."""
         random = np.random.default_rng([self.config.seed, self.iteration, draw])
-        pairs = max(1, games // 2)
-        openings = random_openings(self.game, pairs, self.config.opening_plies, random)
-        score = Score()
-        for _, one in workers.share("match", range(pairs), openings, "candidate", opponent):
+        return random_openings(self.game, games // 2, self.config.opening_plies, random)
+
+    def _play_match(
+        self, workers: Workers, log: IterationLog, openings: list[Opening], opponent: str
+    ) -> Score:
+        score, pairs = Score(), range(len(openings))
+        for _, one in workers.share("match", pairs, openings, "candidate", opponent):
             score += one
             log.advance(2)
         return score

@@ -14,6 +14,7 @@ import signal
 import threading
 import traceback
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from multiprocessing import connection
 from typing import Any, Self
 
@@ -39,6 +40,7 @@ class _Worker:
         self._pipe, self._config = pipe, config
         self._game = game_by_name(config.game)
         self._evaluators: dict[str, Any] = {}
+        self._max_steps: dict[str, float] = {}
 
     def serve(self) -> None:
         while True:
@@ -58,6 +60,7 @@ class _Worker:
         if self._config.cache:
             evaluator = EvaluationCache(evaluator, self._game)
         self._evaluators[key] = evaluator
+        self._max_steps[key] = float(network.config.max_plies)
 
     def _forget(self, key: str) -> None:
         self._evaluators.pop(key, None)
@@ -68,7 +71,7 @@ class _Worker:
         for episode in play_games(
             self._game,
             self._evaluators[key],
-            self._config.search,
+            replace(self._config.search, max_steps=self._max_steps[key]),
             numbers,
             seed=self._config.seed,
             iteration=iteration,
@@ -81,7 +84,11 @@ class _Worker:
         from azfit.self_play.arena import SearchMover, play_pairs
 
         movers = [
-            SearchMover(self._game, self._evaluators[key], self._config.match_search)
+            SearchMover(
+                self._game,
+                self._evaluators[key],
+                replace(self._config.match_search, max_steps=self._max_steps[key]),
+            )
             for key in (player, opponent)
         ]
         max_plies = self._config.max_plies or self._game.max_plies
