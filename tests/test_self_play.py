@@ -357,6 +357,16 @@ def test_training_on_leaves_an_accepted_best_alone(trained: SelfPlay) -> None:
     assert not same(weights(trained.candidate), best)
 
 
+def test_what_was_learned_is_judged_as_fresh_games_are(trained: SelfPlay) -> None:
+    """The candidate's win/draw/loss loss on the buffer, all of it as it is small."""
+    buffer = trained.buffer
+    batch = buffer.batch(np.arange(buffer.size))
+    with torch.inference_mode():
+        said = trained.candidate(torch.from_numpy(batch.planes)).wdl
+    wanted = torch.nn.functional.cross_entropy(said, torch.from_numpy(batch.wdl))
+    assert trained.line["training"]["wdl_learned"] == pytest.approx(float(wanted), abs=1e-5)
+
+
 def test_rates_fall_over_the_run_and_the_policy_head_has_its_own(trained: SelfPlay) -> None:
     head = set(trained.candidate.heads.policy.parameters())  # type: ignore[union-attr,operator]
     rates = {}

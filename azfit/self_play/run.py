@@ -214,7 +214,7 @@ class SelfPlay:
         """The win/draw/loss loss on what has just been learned, as ``assess`` takes it of games
         that have not: together they tell what is known by heart."""
         random = np.random.default_rng([self.config.seed, self.iteration, LEARNED_DRAW])
-        batch = self.buffer.batch(random.integers(self.buffer.size, size=LEARNED_SAMPLE))
+        batch = self.buffer.batch(random.permutation(self.buffer.size)[:LEARNED_SAMPLE])
         return float(wdl_losses(judge(self.candidate, batch.planes)[1], batch.wdl).mean())
 
     def _step(self, batch: ReplayBatch) -> Metrics:
