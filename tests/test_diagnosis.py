@@ -276,10 +276,12 @@ def test_games_learned_by_heart_are_told_and_more_training_is_not_advised(tmp_pa
     assert "0.30" in found["sentence"] and "drawn 11.0 times" in found["sentence"]
     cure = sentence(told, "unlearned", "second")
     assert cure["options"] == ["--games-per-iteration", "--policy-lr-scale"]
-    # What a rejected candidate had learned says nothing of the games that follow.
-    for one in lines:
-        one["accepted"] = False
+    # Of a rejected candidate nothing is left: what counts is what the best had learned.
+    for one in lines[5:]:
+        one["accepted"], one["training"]["wdl_learned"] = False, 0.1
     write_lines(tmp_path, lines)
+    assert diagnose(tmp_path)["value_loss"] == pytest.approx(wanted)
+    write_lines(tmp_path, lines[5:])
     assert diagnose(tmp_path)["value_loss"] is None
 
 

@@ -99,11 +99,11 @@ def _entry(line: Line, keys: Keys) -> float | None:
 
 
 def _losses(axis: Axis, lines: list[Line]) -> None:
-    names = {"loss": "all", "policy": "policy", "kl": "KL (policy - entropy)"}
-    for name, label in {**names, "wdl": "win/draw/loss", "steps": "steps"}.items():
+    names = {"loss": "all", "policy": "policy", "kl": "KL"}
+    for name, label in {**names, "wdl": "w/d/l", "steps": "steps"}.items():
         _line(axis, lines, ("training", name), label=label)
     for side in SIDES:
-        colour, label = COLOURS[side], f"{side}, win/draw/loss of fresh games"
+        colour, label = COLOURS[side], f"{side}, w/d/l fresh"
         _line(axis, lines, ("fresh", side, "wdl_loss"), color=colour, linestyle=":", label=label)
     axis.set_ylim(bottom=0)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -24,8 +23,8 @@ LATELY = 10
 
 FRESH = ("target_entropy", "network_entropy", "kl", "wdl_loss", "value", "outcome")
 
-# Networks of late that were accepted: over fewer a loss says little of the next games.
-FEWEST_ACCEPTED = 3
+# Iterations over which what was learned and what came next are compared: fewer say little.
+FEWEST_COMPARED = 3
 
 # Fewer decisions than this say nothing of a rate of acceptance.
 FEWEST_DECISIONS = 8
@@ -110,22 +109,24 @@ def policy_loss(lines: list[Line]) -> dict[str, float] | None:
 
 
 def value_loss(config: SelfPlayConfig, lines: list[Line]) -> dict[str, float] | None:
-    """Of late: the win/draw/loss loss of a network on what it has just learned and on the games
-    that it played next, and how often a position is drawn from the buffer."""
-    told = []
-    for line, later in pairwise(lines[-LATELY - 1 :]):
-        sides = [one for one in later.get("fresh", {}).values() if "wdl_loss" in one]
+    """Of late: the win/draw/loss loss of the best network on what it had learned when it became
+    the best and on the games that it played since, and how often a position is drawn."""
+    told: list[tuple[float, float, float]] = []
+    learned = None
+    for line in lines:
+        training = line.get("training", {})
+        sides = [one for one in line.get("fresh", {}).values() if "wdl_loss" in one]
         positions = sum(one["positions"] for one in sides)
-        learned = line.get("training", {}).get("wdl_learned")
-        if positions and learned is not None and line.get("accepted"):
-            loss = sum(one["positions"] * one["wdl_loss"] for one in sides) / positions
-            drawn = config.epochs * config.replay_ratio * line["training"]["positions"]
-            told.append((learned, loss, drawn / line["games"]["positions"]))
-    if len(told) < FEWEST_ACCEPTED:
+        if learned is not None and positions and training:
+            fresh = sum(one["positions"] * one["wdl_loss"] for one in sides) / positions
+            drawn = config.epochs * config.replay_ratio * training["positions"]
+            told.append((learned, fresh, drawn / line["games"]["positions"]))
+        if line.get("accepted"):
+            learned = training.get("wdl_learned")
+    if len(told) < FEWEST_COMPARED:
         return None
-    return dict(
-        zip(("learned", "fresh", "times_drawn"), np.mean(told, axis=0).tolist(), strict=True)
-    )
+    means = np.mean(told[-LATELY:], axis=0).tolist()
+    return dict(zip(("learned", "fresh", "times_drawn"), means, strict=True))
 
 
 # ---- games ---------------------------------------------------------------------------
