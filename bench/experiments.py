@@ -248,6 +248,8 @@ def draw(results: Results, png: Path) -> None:
             axis.plot(y.mean(axis=0), color=f"C{colour}", linewidth=2, label=variant)
         axis.set_title(question)
         axis.set_yscale("log")
+        for set_formatter in (axis.yaxis.set_major_formatter, axis.yaxis.set_minor_formatter):
+            set_formatter(lambda share, _: f"{100 * share:.3g} %")
         axis.grid(alpha=0.3, which="both")
         axis.legend()
         axis.set_xlabel("iteration")
