@@ -1,22 +1,28 @@
-"""The loop of self-play: gate, budget, resume from any point, what the folder holds."""
+"""The loop of self-play: budget, resume from any point, what the folder holds."""
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from tiny_self_play import TINY, assert_same_run, best_of, final_state, tiny, told_by
+from tiny_self_play import (
+    TINY,
+    assert_same_run,
+    best_of,
+    final_state,
+    same,
+    tiny,
+    told_by,
+    weights,
+)
 from workers_here import WorkersHere
 
 import azfit.self_play.loop as module
-import azfit.self_play.run as run_module
 from azfit.checkpoint import checkpoints_in, load_checkpoint, save_checkpoint
 from azfit.games import game_by_name
 from azfit.network import Network, NetworkConfig
@@ -24,7 +30,7 @@ from azfit.self_play.episode import EpisodeFile, read_episodes
 from azfit.self_play.iteration_log import IterationLog
 from azfit.self_play.loop import iterations, read_config, self_play
 from azfit.self_play.replay import ReplayBatch
-from azfit.self_play.run import POOL_MEMBERS, SelfPlay, thinned
+from azfit.self_play.run import SelfPlay
 from solver.errors import CorruptTableError, FadefourError, InputError, NoRoomError
 from solver.storage import writing_in
 
@@ -44,14 +50,6 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setattr(module, "Workers", WorkersHere)
         self_play(tiny(), folder, stream=None)
     return folder
-
-
-def weights(network: Network) -> dict[str, Any]:
-    return {name: tensor.clone() for name, tensor in network.state_dict().items()}
-
-
-def same(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    return all(one[name].equal(other[name]) for name in one)
 
 
 # ---- what a run is -------------------------------------------------------------------
@@ -277,141 +275,6 @@ def test_the_buffer_of_a_resumed_run_is_the_same_by_age(whole: Path, tmp_path: P
     for name in ("codes", "visits", "wdl", "left", "iterations"):
         mine, theirs = (getattr(b, name)[b.by_age] for b in (run.buffer, resumed.buffer))
         assert np.array_equal(mine, theirs)
-
-
-# ---- the gate ------------------------------------------------------------------------
-
-
-@pytest.fixture
-def trained(tmp_path: Path) -> SelfPlay:
-    """A run after its first training, before its match."""
-    run = SelfPlay(tiny(), tmp_path / "run")
-    log = IterationLog(tmp_path / "run", None, 0)
-    run.play(WorkersHere(run.config), log)  # type: ignore[arg-type]
-    run.learn(log)
-    log.close()
-    assert not same(weights(run.best), weights(run.candidate))
-    return run
-
-
-def decide(run: SelfPlay, score: float) -> None:
-    run.line |= {"match": {"score": score}, "elo": 33.0}
-    run.decide()
-
-
-def moments(run: SelfPlay) -> list[Any]:
-    return [
-        state["exp_avg"].clone()
-        for p in run.candidate.parameters()
-        if (state := run.optimiser.state[p])
-    ]
-
-
-def test_the_candidate_starts_as_a_copy_of_the_best(tmp_path: Path) -> None:
-    run = SelfPlay(tiny(), tmp_path)
-    assert run.best is not run.candidate
-    assert same(weights(run.best), weights(run.candidate))
-    shared = {p.data_ptr() for p in run.best.parameters()}
-    assert not shared & {p.data_ptr() for p in run.candidate.parameters()}
-
-
-def test_accepting_keeps_the_optimiser(trained: SelfPlay) -> None:
-    candidate, before = weights(trained.candidate), moments(trained)
-    decide(trained, 0.5)  # exactly the threshold
-    assert trained.line["accepted"] is True
-    assert same(weights(trained.best), candidate)
-    assert same(weights(trained.candidate), candidate)
-    assert before and all(a.equal(b) for a, b in zip(before, moments(trained), strict=True))
-    assert trained.pool == [(0, 0.0), (1, 33.0)]
-    assert trained.iteration == 1
-
-
-def test_rejecting_restores_the_best_and_resets_the_optimiser(trained: SelfPlay) -> None:
-    best = weights(trained.best)
-    decide(trained, 0.49)
-    assert trained.line["accepted"] is False
-    assert same(weights(trained.best), best)
-    assert same(weights(trained.candidate), best)
-    assert not trained.optimiser.state
-    learned = {p for group in trained.optimiser.param_groups for p in group["params"]}
-    assert learned == set(trained.candidate.parameters()), "it must teach the candidate"
-    assert trained.pool == [(0, 0.0)]
-    assert trained.iteration == 1
-
-
-def test_without_a_gate_every_candidate_is_accepted(trained: SelfPlay) -> None:
-    trained.config = replace(trained.config, gate=False)
-    candidate = weights(trained.candidate)
-    decide(trained, 0.0)
-    assert trained.line["accepted"] is True
-    assert same(weights(trained.best), candidate)
-
-
-def test_training_on_leaves_an_accepted_best_alone(trained: SelfPlay) -> None:
-    decide(trained, 1.0)
-    best = weights(trained.best)
-    log = IterationLog(trained.folder, None, 1)
-    trained.learn(log)
-    log.close()
-    assert same(weights(trained.best), best)
-    assert not same(weights(trained.candidate), best)
-
-
-def test_what_was_learned_is_judged_as_fresh_games_are(trained: SelfPlay) -> None:
-    """The candidate's win/draw/loss loss on the buffer, all of it as it is small."""
-    buffer = trained.buffer
-    batch = buffer.batch(np.arange(buffer.size))
-    with torch.inference_mode():
-        said = trained.candidate(torch.from_numpy(batch.planes)).wdl
-    wanted = torch.nn.functional.cross_entropy(said, torch.from_numpy(batch.wdl))
-    assert trained.line["training"]["wdl_learned"] == pytest.approx(float(wanted), abs=1e-5)
-
-
-def test_rates_fall_over_the_run_and_the_policy_head_has_its_own(trained: SelfPlay) -> None:
-    head = set(trained.candidate.heads.policy.parameters())  # type: ignore[union-attr,operator]
-    rates = {}
-    for group in trained.optimiser.param_groups:
-        for parameter in group["params"]:
-            rates[parameter in head] = group["lr"]
-    assert rates[True] == pytest.approx(0.1 * rates[False])
-    assert rates[False] == pytest.approx(3e-3)
-    cosine = [trained.config.rate_at(fraction) for fraction in (0, 0.5, 1, 2)]
-    assert cosine == pytest.approx([3e-3, 3e-3 * 0.525, 1.5e-4, 1.5e-4])
-    linear = replace(trained.config, lr_schedule="linear")
-    assert linear.rate_at(0.25) == pytest.approx(3e-3 * (0.05 + 0.95 * 0.75))
-    assert replace(linear, lr_schedule="constant").rate_at(0.9) == 3e-3
-
-
-def test_the_pool_keeps_the_first_the_latest_and_a_spread_between() -> None:
-    pool: list[tuple[int, float]] = [(0, 0.0)]
-    for iteration in range(1, 200):
-        pool = thinned([*pool, (iteration, float(iteration))], 5)
-        assert len(pool) <= POOL_MEMBERS + 5
-        assert pool[0][0] == 0
-        latest = [one[0] for one in pool[-5:]]
-        assert latest == list(range(max(0, iteration - 4), iteration + 1))[-len(latest) :]
-    between = [one[0] for one in pool[:-4]]
-    assert max(b - a for a, b in itertools.pairwise(between)) < 60
-
-
-def test_steps_targets_beyond_the_last_bin_keep_their_parity(
-    trained: SelfPlay, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    left = np.arange(1, 60)
-    seen: list[Any] = []
-    real = run_module.losses
-    monkeypatch.setattr(run_module, "losses", lambda o, t, c: seen.append(t) or real(o, t, c))
-    planes = np.repeat(GAME.planes(GAME.start()[None]), len(left), axis=0)
-    policy = np.full((len(left), 9), 1 / 9, np.float32)
-    wdl = np.where(left == 7, 1, 0)
-    trained._step(ReplayBatch(planes, policy, wdl, left, left.astype(np.int8)))
-    for plies, outcome, told in zip(left.tolist(), wdl, seen[0].steps.tolist(), strict=True):
-        if outcome == 1:
-            assert told == -100
-        elif plies <= 16:
-            assert told == plies - 1
-        else:
-            assert told in (14, 15) and (told + 1) % 2 == plies % 2
 
 
 # ---- the other games -----------------------------------------------------------------

@@ -8,6 +8,7 @@ from typing import Any
 from torch import Tensor
 
 from azfit.checkpoint import read_tensors
+from azfit.network import Network
 from azfit.self_play.config import SelfPlayConfig, settled
 from azfit.self_play.iteration_log import read_iterations
 
@@ -76,3 +77,11 @@ def assert_same_run(run: Path, other: Path) -> None:
 
 def best_of(run: Path) -> str:
     return str(read_tensors(run / "best.safetensors")[1]["sha256"])
+
+
+def weights(network: Network) -> dict[str, Any]:
+    return {name: tensor.clone() for name, tensor in network.state_dict().items()}
+
+
+def same(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    return all(one[name].equal(other[name]) for name in one)
