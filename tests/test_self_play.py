@@ -415,7 +415,7 @@ def test_damaged_files_are_named(
 def test_a_state_of_another_network_is_refused(whole: Path, tmp_path: Path) -> None:
     text = json.dumps(json.loads((whole / "config.json").read_text()) | {"width": 17}).encode()
     folder = damaged(whole, tmp_path / "run", "config.json", lambda _: text)
-    with pytest.raises(CorruptTableError, match="does not fit its run"):
+    with pytest.raises(CorruptTableError, match="does not fit its run, or is of another version"):
         self_play(read_config(folder), folder, resume=True, stream=None)
 
 

@@ -348,8 +348,9 @@ class SelfPlay:
         try:
             self._take_up(tensors, about)
         except (RuntimeError, KeyError, TypeError, ValueError) as error:
+            said = str(error).strip().splitlines()[-1].strip()
             raise CorruptTableError(
-                f"'{path}' does not fit its run ({str(error).splitlines()[0]}): begin a new one"
+                f"'{path}' does not fit its run, or is of another version ({said}): begin a new one"
             ) from None
         self.load_buffer()
         self.save_best()  # a crash may have come before it, or after the best of a match to repeat
