@@ -18,7 +18,7 @@ from solver.errors import InputError
 Command = Callable[..., Any]
 
 PUBLIC = ("L1_R1", "L1_R2", "L1_R3", "L2_R1", "L2_R2", "L3_R1")
-# Of this set make test solves so many; all 500 take ten minutes: FADEFOUR_SLOW_TESTS=1.
+# Of this set make test solves so many; all 500 take a quarter of an hour: FADEFOUR_SLOW_TESTS=1.
 QUICKLY = {"L1_R3": 6}
 
 GAME, SCORE = next(pair for pair in scored_games() if pair[1] > 1)
