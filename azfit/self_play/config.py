@@ -156,11 +156,6 @@ class SelfPlayConfig:
         return SearchConfig(**{name: getattr(self, name) for name in shared})
 
     @property
-    def match_search(self) -> SearchConfig:
-        """In evaluation: no noise, and the most visited move."""
-        return self.search.in_earnest(self.sims)
-
-    @property
     def network(self) -> NetworkConfig:
         """The network of a settled config."""
         assert self.kind and self.width and self.blocks is not None and self.max_plies

@@ -19,6 +19,7 @@ from multiprocessing import connection
 from typing import Any, Self
 
 from azfit.network import Network
+from azfit.search_config import SearchConfig
 from azfit.self_play.config import SelfPlayConfig
 from solver.errors import FadefourError
 
@@ -39,8 +40,8 @@ class _Worker:
         torch.set_num_threads(1)
         self._pipe, self._config = pipe, config
         self._game = game_by_name(config.game)
-        self._evaluators: dict[str, Any] = {}
-        self._max_steps: dict[str, float] = {}
+        self._players: dict[str, tuple[Any, SearchConfig]] = {}
+        """Each network's evaluator, and the search with its own scale of steps."""
 
     def serve(self) -> None:
         while True:
@@ -59,19 +60,18 @@ class _Worker:
         evaluator: Any = Evaluator(network.eval(), self._config.backend, threads=1)
         if self._config.cache:
             evaluator = EvaluationCache(evaluator, self._game)
-        self._evaluators[key] = evaluator
-        self._max_steps[key] = float(network.config.max_plies)
+        search = replace(self._config.search, max_steps=float(network.config.max_plies))
+        self._players[key] = (evaluator, search)
 
     def _forget(self, key: str) -> None:
-        self._evaluators.pop(key, None)
+        self._players.pop(key, None)
 
     def _play(self, numbers: list[int], iteration: int, key: str) -> None:
         from azfit.self_play.play_games import play_games
 
         for episode in play_games(
             self._game,
-            self._evaluators[key],
-            replace(self._config.search, max_steps=self._max_steps[key]),
+            *self._players[key],
             numbers,
             seed=self._config.seed,
             iteration=iteration,
@@ -84,12 +84,8 @@ class _Worker:
         from azfit.self_play.arena import SearchMover, play_pairs
 
         movers = [
-            SearchMover(
-                self._game,
-                self._evaluators[key],
-                replace(self._config.match_search, max_steps=self._max_steps[key]),
-            )
-            for key in (player, opponent)
+            SearchMover(self._game, evaluate, search.in_earnest(search.sims))
+            for evaluate, search in (self._players[player], self._players[opponent])
         ]
         max_plies = self._config.max_plies or self._game.max_plies
         at_once = max(1, self._config.parallel_games // 2)
