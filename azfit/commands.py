@@ -61,11 +61,11 @@ def _player(
     need_torch()
     path = checkpoint_path(checkpoint, rules)
     from azfit.checkpoint import load_checkpoint
-    from azfit.inference import Evaluator
+    from azfit.inference import NetworkEvaluator
     from azfit.players import NetworkPlayer, SearchPlayer
 
     network, about = load_checkpoint(path, f"drop-{rules.n}-{rules.m}-{rules.k}")
-    evaluator = Evaluator(network, threads=threads)
+    evaluator = NetworkEvaluator(network, threads=threads)
     name, sha256 = path.stem, about["sha256"]
     if sims is None:
         return NetworkPlayer(evaluator, rules, canonical=canonical, name=name, sha256=sha256)

@@ -43,8 +43,8 @@ def fastest() -> str:
     return "onnx" if both else "torch"
 
 
-class Answers(nn.Module):
-    """The network with its answers as a player reads them."""
+class Readout(nn.Module):
+    """The network with its outputs as a player reads them."""
 
     plies: Tensor
 
@@ -63,10 +63,10 @@ class Answers(nn.Module):
         return outputs.policy, outputs.wdl.softmax(1), steps
 
 
-class Evaluator:
-    """evaluate(planes float32 [B, P, R, C]) -> policy logits, win/draw/loss, expected plies.
+class NetworkEvaluator:
+    """evaluator(planes float32 [B, P, R, C]) -> policy logits, win/draw/loss, expected plies.
 
-    It is callable, and fits ``Search.run``. ``threads`` sets torch's threads for the process.
+    An ``azfit.search.Evaluator``. ``threads`` sets torch's threads for the process.
     """
 
     def __init__(
@@ -79,27 +79,25 @@ class Evaluator:
             raise InputError(f"threads={threads}: use 1 to 1024")
         self.network = network.eval()
         self._shape = network.game.plane_shape
-        self._run = _MAKERS[self.backend](Answers(network).eval(), threads)
+        self._run = _MAKERS[self.backend](Readout(network).eval(), threads)
 
-    def evaluate(self, planes: Floats) -> tuple[Floats, Floats, Floats]:
+    def __call__(self, planes: Floats) -> tuple[Floats, Floats, Floats]:
         """Policy logits float32 [B, A], win/draw/loss probabilities [B, 3], expected plies [B]."""
         return self._run(checked(planes, np.float32, (None, *self._shape), "planes"))
 
-    __call__ = evaluate
+
+def _eager_run(readout: Readout, threads: int | None) -> Run:
+    return _torch_run(readout, threads, sharing=readout.network.config.hide_leaving)
 
 
-def _eager_run(answers: Answers, threads: int | None) -> Run:
-    return _torch_run(answers, threads, sharing=answers.network.config.hide_leaving)
-
-
-def _torch_run(answers: Any, threads: int | None, sharing: bool) -> Run:
+def _torch_run(readout: Any, threads: int | None, sharing: bool) -> Run:
     if threads is not None:
         torch.set_num_threads(threads)
 
     def run(planes: Floats) -> tuple[Floats, Floats, Floats]:
         shared = _copies(planes) if sharing and len(planes) >= WORTH_SHARING else ()
         with torch.inference_mode():
-            policy, wdl, steps = answers(torch.from_numpy(planes), *shared)
+            policy, wdl, steps = readout(torch.from_numpy(planes), *shared)
         return policy.numpy(), wdl.numpy(), steps.numpy()
 
     return run
@@ -114,11 +112,11 @@ def _copies(planes: Floats) -> tuple[Tensor, Tensor]:
     return torch.from_numpy(first), torch.from_numpy(rows)
 
 
-def _compiled_run(answers: Answers, threads: int | None) -> Run:
-    compiled = torch.compile(answers, dynamic=True)
+def _compiled_run(readout: Readout, threads: int | None) -> Run:
+    compiled = torch.compile(readout, dynamic=True)
     run = _torch_run(compiled, threads, sharing=False)
     try:
-        run(np.zeros((2, *answers.network.game.plane_shape), np.float32))
+        run(np.zeros((2, *readout.network.game.plane_shape), np.float32))
     except Exception as error:  # the compiler may be missing, or fail in many ways
         reason = str(error).strip().splitlines()[0]
         raise FadefourError(f"torch.compile does not work here ({reason}): use torch") from None
@@ -132,7 +130,7 @@ def onnx_bytes(network: Network) -> bytes:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the exporter warns of its own future
         torch.onnx.export(
-            Answers(network).eval(),
+            Readout(network).eval(),
             (example,),
             out,  # type: ignore[arg-type] # the stubs know of file names only
             input_names=["planes"],
@@ -143,7 +141,7 @@ def onnx_bytes(network: Network) -> bytes:
     return out.getvalue()
 
 
-def _onnx_run(answers: Answers, threads: int | None) -> Run:
+def _onnx_run(readout: Readout, threads: int | None) -> Run:
     try:
         import onnxruntime as ort
     except ImportError:
@@ -153,7 +151,7 @@ def _onnx_run(answers: Answers, threads: int | None) -> Run:
     options = ort.SessionOptions()
     options.intra_op_num_threads = threads or torch.get_num_threads()
     session = ort.InferenceSession(
-        onnx_bytes(answers.network), options, providers=["CPUExecutionProvider"]
+        onnx_bytes(readout.network), options, providers=["CPUExecutionProvider"]
     )
 
     def run(planes: Floats) -> tuple[Floats, Floats, Floats]:
@@ -163,7 +161,7 @@ def _onnx_run(answers: Answers, threads: int | None) -> Run:
     return run
 
 
-_MAKERS: dict[str, Callable[[Answers, int | None], Run]] = {
+_MAKERS: dict[str, Callable[[Readout, int | None], Run]] = {
     "torch": _eager_run,
     "compile": _compiled_run,
     "onnx": _onnx_run,

@@ -17,13 +17,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from azfit.games import DropOldest
-from azfit.search import Search
+from azfit.search import Evaluator, Search
 from azfit.search_config import SearchConfig
 from solver.errors import FadefourError, InputError
 from solver.export import labelled, split_hash
@@ -56,13 +56,6 @@ class Answers:
     another order (another batch size, another machine) may swap moves that are nearly equal."""
     spread: Masks | None = None
     """uint32 [N]: the move is any of these cells with equal chance; ``cells`` is the lowest."""
-
-
-class Evaluates(Protocol):
-    """A network, as ``azfit.inference.Evaluator`` is one."""
-
-    def evaluate(self, planes: Floats) -> tuple[Floats, Floats, Floats]:
-        """Policy logits [B, actions], win/draw/loss [B, 3], expected plies [B]."""
 
 
 class Player(ABC):
@@ -260,7 +253,7 @@ class NetworkPlayer(Player):
 
     def __init__(
         self,
-        evaluator: Evaluates,
+        evaluator: Evaluator,
         rules: Rules,
         *,
         canonical: bool = True,
@@ -276,7 +269,7 @@ class NetworkPlayer(Player):
 
     def _judge(self, positions: Positions) -> Answers:
         planes = self._game.planes(states_of(self._game, positions))
-        logits, wdl, steps = self._evaluator.evaluate(planes)
+        logits, wdl, steps = self._evaluator(planes)
         empty = (legal_masks(positions)[:, None] & BIT[: self.rules.cells]) != 0
         masked = np.where(empty, logits, -np.inf)
         cells = masked.argmax(axis=1)
@@ -300,7 +293,7 @@ class SearchPlayer(Player):
 
     def __init__(
         self,
-        evaluator: Evaluates,
+        evaluator: Evaluator,
         rules: Rules,
         sims: int,
         *,
@@ -324,7 +317,7 @@ class SearchPlayer(Player):
             self._search = Search(self._game, len(positions), self._config)
         search = self._search
         search.reset(states_of(self._game, positions), seeds=0)
-        search.run(self._evaluator.evaluate)
+        search.run(self._evaluator)
         visits = np.sort(search.visits(), axis=1).astype(np.float32)
         cells = search.choose(temperature=0.0).astype(np.int8)
         return Answers(cells, margin=visits[:, -1] - visits[:, -2])

@@ -15,7 +15,7 @@ from pathlib import Path
 import click
 
 from solver.connect4 import MEGABYTES, Connect4Position, Connect4Solver
-from solver.connect4_sets import Scored, read_set, set_files
+from solver.connect4.sets import Scored, read_set, set_files
 
 OWN = Path(__file__).resolve().parent.parent / "tests" / "connect4_positions.txt"
 

@@ -31,7 +31,7 @@ from azfit.grading.connect4 import grade_connect4
 from azfit.grading.connect4_labels import LabelledSet, labelled_sets
 from azfit.grading.grade import grade
 from azfit.grading.tally import Group
-from azfit.inference import Evaluator
+from azfit.inference import NetworkEvaluator
 from azfit.players import NetworkPlayer, SearchPlayer
 from azfit.self_play.config import settled
 from azfit.self_play.iteration_log import read_iterations
@@ -91,7 +91,7 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
 
 # ---- playing and judging --------------------------------------------------------------
 
-Judge = Callable[[Evaluator, int | None], dict[str, Group]]
+Judge = Callable[[NetworkEvaluator, int | None], dict[str, Group]]
 """(network, simulations or None) -> how it does: all, the first and the second player to move, and
 positions that are won, drawn, lost."""
 
@@ -106,7 +106,7 @@ def folder_of(runs: Path, game: str, init: Path | None, variant: str, seed: int)
 def table_judge(data: Path, sample: int) -> Judge:
     table = open_table(data, RULES)
 
-    def judge(network: Evaluator, sims: int | None) -> dict[str, Group]:
+    def judge(network: NetworkEvaluator, sims: int | None) -> dict[str, Group]:
         steps = float(network.network.config.max_plies)
         player = (
             SearchPlayer(network, RULES, sims, max_steps=steps)
@@ -126,7 +126,7 @@ def sets_judge(data: Path) -> Judge:
     def sets() -> list[LabelledSet]:  # what is not known yet takes its time to solve
         return labelled_sets([], None, 1, data)
 
-    def judge(network: Evaluator, sims: int | None) -> dict[str, Group]:
+    def judge(network: NetworkEvaluator, sims: int | None) -> dict[str, Group]:
         player = (
             connect4_players.SearchPlayer(
                 network, sims, max_steps=float(network.network.config.max_plies)
@@ -165,7 +165,7 @@ def judge_run(folder: Path, judge: Judge) -> None:
     if (folder / TRUTH).exists():
         return
     networks = [load_checkpoint(path)[0] for path in checkpoints_in(folder / "checkpoints")]
-    evaluators = [Evaluator(network) for network in networks]
+    evaluators = [NetworkEvaluator(network) for network in networks]
     told = {
         "learning": [figures(judge(evaluator, None)) for evaluator in evaluators],
         "searched": figures(judge(evaluators[-1], JUDGING_SIMS)),

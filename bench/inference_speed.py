@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from azfit.checkpoint import load_checkpoint
 from azfit.commands import SHIPPED, checkpoint_path
-from azfit.inference import BACKENDS, Evaluator
+from azfit.inference import BACKENDS, NetworkEvaluator
 from azfit.network import Network
 from solver.errors import FadefourError
 
@@ -34,17 +34,17 @@ def measure_backends(
     rates: dict[str, dict[int, float]] = {}
     for backend in BACKENDS:
         try:
-            evaluator = Evaluator(network, backend, threads)
+            evaluator = NetworkEvaluator(network, backend, threads)
         except FadefourError:
             continue
         rates[backend] = {}
         for count in rows:
             shape = (count, *network.game.plane_shape)
             planes = (generator.random(shape) < 0.06).astype(np.float32)
-            evaluator.evaluate(planes)
+            evaluator(planes)
             began, calls = time.perf_counter(), 0
             while time.perf_counter() - began < seconds:
-                evaluator.evaluate(planes)
+                evaluator(planes)
                 calls += 1
             rates[backend][count] = calls * count / (time.perf_counter() - began)
     return rates

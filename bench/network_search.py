@@ -15,7 +15,7 @@ import torch
 from search_speed import random_states
 
 from azfit import Search, SearchConfig, game_by_name
-from azfit.inference import Evaluator
+from azfit.inference import NetworkEvaluator
 from azfit.network import Network, NetworkConfig
 
 
@@ -27,19 +27,19 @@ from azfit.network import Network, NetworkConfig
 def main(trees: int, sims: int, threads: int, backend: str | None) -> None:
     game = game_by_name("drop-4-4-4")
     torch.manual_seed(1)
-    evaluator = Evaluator(Network(NetworkConfig()), backend, threads)
+    evaluator = NetworkEvaluator(Network(NetworkConfig()), backend, threads)
     in_network = 0.0
 
     def evaluate(planes: Any) -> Any:
         nonlocal in_network
         began = time.perf_counter()
-        answers = evaluator.evaluate(planes)
+        answers = evaluator(planes)
         in_network += time.perf_counter() - began
         return answers
 
     search = Search(game, trees, SearchConfig(sims=sims, noise_eps=0.0), seed=1)
     states = random_states(game, trees, 8)
-    evaluator.evaluate(game.planes(states))  # the first call is not like the others
+    evaluator(game.planes(states))  # the first call is not like the others
     search.reset(states)
     began = time.perf_counter()
     search.run(evaluate)

@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from azfit.evaluation_cache import EvaluationCache
 from azfit.games import game_by_name
-from azfit.inference import Evaluator
+from azfit.inference import NetworkEvaluator
 from azfit.network import Network
 from azfit.self_play.config import settled
 from azfit.self_play.play_games import play_games
@@ -34,7 +34,7 @@ def play(worker: int, game: str, games: int, barrier: Any, told: Any) -> None:
     torch.set_num_threads(1)
     torch.manual_seed(0)
     config, rules = settled({"game": game}), game_by_name(game)
-    evaluate = EvaluationCache(Evaluator(Network(config.network).eval(), "auto", 1), rules)
+    evaluate = EvaluationCache(NetworkEvaluator(Network(config.network).eval(), "auto", 1), rules)
     numbers = range(worker * games, (worker + 1) * games)
     barrier.wait()
     began = time.perf_counter()

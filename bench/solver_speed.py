@@ -26,7 +26,8 @@ import numpy as np
 
 from solver import Position, Rules, audit_table, open_table, solve, write_table
 from solver.index import look_up_positions, node_count
-from solver.kernels import Crew, default_threads
+from solver.kernels import Crew
+from solver.machine import available_cores
 from solver.records import data_path, merge, swap_colours, write_wins
 
 BENCH = Path(__file__).resolve().parent
@@ -114,7 +115,7 @@ def main() -> int:
     options.add_argument("--no-textbook", action="store_true", help="leave out the two minutes")
     asked = options.parse_args()
     rules = Rules()
-    show("threads", str(default_threads()))
+    show("threads", str(available_cores()))
     with tempfile.TemporaryDirectory(dir=".") as name:
         folder = Path(name)
         solution = solve(rules)

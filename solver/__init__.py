@@ -15,7 +15,8 @@ from solver.index import Symmetry, canonicalise, find_nodes, look_up_positions, 
 from solver.records import merge, open_records, swap_colours, write_wins
 from solver.retrograde import Solution, solve
 from solver.rules import Position, Rules
-from solver.table import DenseTable, MoveValue, Table, Value, open_table, write_table
+from solver.table import DenseTable, Table, open_table, write_table
+from solver.values import MoveValue, Value
 
 __all__ = [
     "Audit",

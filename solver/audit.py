@@ -25,6 +25,7 @@ from solver.index import (
     slice_sizes,
 )
 from solver.kernels import Crew, ffi, lib, pointer
+from solver.machine import zeroed
 from solver.progress import Progress, Silent
 from solver.records import (
     RecordFile,
@@ -34,16 +35,11 @@ from solver.records import (
     read_into_tables,
     swap_colours,
 )
-from solver.retrograde import FINISHED, IMPOSSIBLE, UNDECIDED, count_values, zeroed
+from solver.retrograde import count_values
 from solver.rules import Rules
 from solver.storage import check_whole, is_there
-from solver.table import (
-    DenseTable,
-    counts_of_table,
-    solve_command,
-    table_path,
-    value_of_byte,
-)
+from solver.table import DenseTable, counts_of_table, solve_command, table_path
+from solver.values import FINISHED, IMPOSSIBLE, UNDECIDED, describe
 
 Bytes = NDArray[np.uint8]
 
@@ -72,14 +68,6 @@ class Audit:
             "files": self.files,
             "problems": self.problems,
         }
-
-
-def describe(byte: int) -> str:
-    """A table byte in words."""
-    if byte == IMPOSSIBLE:
-        return "impossible"
-    result, plies = value_of_byte(byte)
-    return result if plies is None else f"{result} in {plies}"
 
 
 def audit_table(rules: Rules, table: Bytes, crew: Crew, progress: Progress | None = None) -> Audit:

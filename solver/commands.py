@@ -253,8 +253,8 @@ def verify_command(
 
 def _verify_connect4(files: tuple[Path, ...], as_json: bool) -> None:
     from solver.connect4 import Connect4Solver
-    from solver.connect4_sets import verify_sets
-    from solver.connect4_text import verified
+    from solver.connect4.sets import verify_sets
+    from solver.connect4.text import verified
 
     if not files:
         raise InputError("verify --game connect4 needs FILES of lines MOVES SCORE")
@@ -343,7 +343,7 @@ def probe_command(
 
 def _probe_connect4(text_of_position: str, as_json: bool) -> None:
     from solver.connect4 import Connect4Position, Connect4Solver
-    from solver.connect4_text import probed
+    from solver.connect4.text import probed
 
     position = Connect4Position.parse(text_of_position)
     with Connect4Solver() as solver:

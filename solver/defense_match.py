@@ -24,7 +24,8 @@ from solver.defense_sample import (
 )
 from solver.playout import Positions
 from solver.rules import Position
-from solver.table import Table, Value
+from solver.table import Table
+from solver.values import Value
 
 TABLE, THREATS, RANDOM = range(3)  # the adversaries
 

@@ -16,7 +16,8 @@ from solver import playout
 from solver.index import look_up_positions, node_count, slice_bases, symmetry_of
 from solver.playout import Positions
 from solver.rules import Rules
-from solver.table import Table, Value
+from solver.table import Table
+from solver.values import Value
 
 Worth = NDArray[np.int16]
 Rows = NDArray[np.int64]

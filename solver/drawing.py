@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from solver.rules import Position, Rules
-from solver.table import MoveValue, Value
+from solver.values import MoveValue, Value
 
 
 def board(position: Position) -> str:

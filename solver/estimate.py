@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from solver.errors import NoRoomError
 from solver.index import node_count, slice_sizes
+from solver.machine import available_memory
 from solver.records import HEADER_BYTES, RECORD_BYTES
 from solver.retrograde import work_bytes
 from solver.rules import Rules
@@ -71,17 +71,6 @@ def _time(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:,.0f} h"
 
 
-def memory_available() -> int:
-    """Bytes that can be had without swapping."""
-    try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-
-
 def _existing(folder: Path) -> Path:
     folder = folder.absolute()
     while not folder.exists():
@@ -101,6 +90,6 @@ def estimate(rules: Rules, folder: Path, players: list[str], table: bool) -> Est
         memory,
         disk,
         0.1 + nodes / NODES_A_SECOND + disk / BYTES_A_SECOND,
-        memory_available(),
+        available_memory(),
         shutil.disk_usage(_existing(folder)).free,
     )

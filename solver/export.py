@@ -33,9 +33,9 @@ from solver.errors import InputError, NoRoomError
 from solver.index import Uint64Array, look_up_positions, node_count
 from solver.kernels import index_of, lib, pointer
 from solver.progress import Progress, Silent
-from solver.retrograde import FINISHED, IMPOSSIBLE
 from solver.rules import Rules
-from solver.table import PLIES_OF_BYTE, RESULT_OF_BYTE, DenseTable
+from solver.table import DenseTable
+from solver.values import FINISHED, IMPOSSIBLE, PLIES_OF_BYTE, RESULT_OF_BYTE
 
 Columns = dict[str, NDArray[Any]]
 

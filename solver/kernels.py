@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solver.errors import FadefourError, InputError
+from solver.machine import available_cores
 from solver.rules import Rules
 
 try:
@@ -30,13 +30,9 @@ Result = TypeVar("Result")
 STEP = 1024
 
 
-def default_threads() -> int:
-    return len(os.sched_getaffinity(0))
-
-
 def check_threads(threads: int | None) -> int:
     if threads is None:
-        return default_threads()
+        return available_cores()
     if not 1 <= threads <= 1024:
         raise InputError(f"threads={threads}: use 1 to 1024")
     return threads

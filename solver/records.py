@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from solver.errors import CorruptTableError
 from solver.index import node_count, slice_sizes
 from solver.kernels import Crew, ffi, index_of, lib, pointer
+from solver.machine import zeroed
 from solver.progress import Progress, Silent
-from solver.retrograde import zeroed
 from solver.rules import Rules
 from solver.storage import Manifest, NewFile, checked_blocks, open_manifest
 

@@ -8,7 +8,6 @@ right); this file allocates, drives, counts and reports.
 
 from __future__ import annotations
 
-import mmap
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -17,13 +16,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from solver.errors import FadefourError, NoRoomError
+from solver.errors import FadefourError
 from solver.index import node_count, slice_bases, slice_sizes
 from solver.kernels import Crew, ffi, index_of, lib, pointer
+from solver.machine import zeroed
 from solver.progress import Progress, Silent
 from solver.rules import Rules
-
-UNDECIDED, FINISHED, IMPOSSIBLE = 0, 1, 255
+from solver.values import IMPOSSIBLE
 
 READABLE_BEHIND = 16  # the kernels look at sixteen bytes of a row at a time
 
@@ -77,18 +76,6 @@ def _unfolded_full(rules: Rules) -> int:
 def _table_bytes(rules: Rules) -> int:
     smaller_slices = slice_bases(rules)[2 * rules.m]
     return smaller_slices + _unfolded_full(rules) + READABLE_BEHIND
-
-
-def zeroed(dtype: Any, count: int) -> NDArray[Any]:
-    """Zeroed memory in huge pages where the system has them: the table is read at random."""
-    try:
-        size = max(1, count * np.dtype(dtype).itemsize)
-        memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    except OSError as error:
-        raise NoRoomError(f"{count:,} bytes of memory cannot be had: {error.strerror}") from error
-    if hasattr(mmap, "MADV_HUGEPAGE"):
-        memory.madvise(mmap.MADV_HUGEPAGE)
-    return np.frombuffer(memory, dtype)[:count]
 
 
 def solve(

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from solver.drawing import outcome
 from solver.plotting import pyplot, save_png
-from solver.retrograde import FINISHED, IMPOSSIBLE, UNDECIDED, deepest_of
+from solver.retrograde import deepest_of
 from solver.rules import Rules
-from solver.table import value_of_byte
+from solver.values import FINISHED, IMPOSSIBLE, UNDECIDED, value_of_byte
 
 Counts = NDArray[np.uint64]
 

@@ -12,7 +12,7 @@ import contextlib
 import mmap
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,37 +28,25 @@ from solver.index import (
 )
 from solver.kernels import index_of, lib, pointer
 from solver.records import HEADER_BYTES, RECORD_BYTES, RecordFile, data_path, open_records
-from solver.retrograde import IMPOSSIBLE, Solution
+from solver.retrograde import Solution
 from solver.rules import Position, Rules
 from solver.storage import Manifest, NewFile, check_block, is_there, open_manifest
+from solver.values import (
+    FOR_THE_OPPONENT,
+    IMPOSSIBLE,
+    PLIES_OF_BYTE,
+    RESULT_OF_BYTE,
+    MoveValue,
+    Value,
+    best_first,
+    value_of_byte,
+)
 
 Default = TypeVar("Default")
 
 BYTES_AT_A_TIME = 1 << 22
 
 RECORD = np.dtype([("code", "<u8"), ("dp", "i1", 2), ("depth", "<u2", 2)])
-
-
-class Value(NamedTuple):
-    """What a position is worth to the side to move, or a move to the player making it."""
-
-    result: str  # "win", "draw" or "loss"
-    plies: int | None  # to the end under best play; None for a draw (endless)
-
-
-class MoveValue(NamedTuple):
-    """A legal move and its worth; plies count from the position, the move included."""
-
-    cell: int
-    result: str
-    plies: int | None
-
-
-def value_of_byte(byte: int) -> Value:
-    """What a table byte means for the side to move."""
-    if byte == 0:
-        return Value("draw", None)
-    return Value("loss" if byte % 2 else "win", byte - 1)
 
 
 def table_path(folder: Path, rules: Rules) -> Path:
@@ -128,17 +116,17 @@ class Table(ABC):
         self._check_rules(position)
         if position.is_impossible:
             raise InputError(impossible_message(position))
-        found = []
+        moves = []
         for cell in position.legal_moves():
             result, plies = self.probe(position.play(cell))
-            mine = {"win": "loss", "draw": "draw", "loss": "win"}[result]
-            found.append(MoveValue(cell, mine, None if plies is None else plies + 1))
-        return sorted(found, key=_best_first)
+            further = None if plies is None else plies + 1
+            moves.append(MoveValue(cell, FOR_THE_OPPONENT[result], further))
+        return sorted(moves, key=best_first)  # a stable sort: the lowest cell among equals
 
     def best_moves(self, position: Position) -> list[int]:
         """All moves as good as the best one, in rising order of cell; none once it is over."""
         moves = self.moves(position)
-        return [move.cell for move in moves if _worth(move) == _worth(moves[0])]
+        return [move.cell for move in moves if best_first(move) == best_first(moves[0])]
 
     def line(self, position: Position, longest: int = 64) -> list[int]:
         """Best play of both sides from here: to the end, or ``longest`` plies of a draw."""
@@ -173,20 +161,6 @@ class Table(ABC):
                 f"'{self.path}' has no value for '{what}': {solve_command(self.rules)} again"
             )
         return byte
-
-
-RESULT_OF_BYTE = np.array([0, *(-1 if byte % 2 else 1 for byte in range(1, 255)), 0], np.int8)
-PLIES_OF_BYTE = np.arange(-1, 255, dtype=np.int16)
-
-
-def _worth(move: MoveValue) -> tuple[int, int]:
-    rank = {"win": 0, "draw": 1, "loss": 2}[move.result]
-    plies = move.plies or 0
-    return rank, -plies if move.result == "loss" else plies
-
-
-def _best_first(move: MoveValue) -> tuple[int, int, int]:
-    return (*_worth(move), move.cell)
 
 
 class _CheckedMap:

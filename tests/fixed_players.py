@@ -104,7 +104,7 @@ class HashedNetwork:
     def __init__(self, actions: int, levels: int = 1000) -> None:
         self._actions, self._levels, self.calls = actions, levels, 0
 
-    def evaluate(self, planes: Floats) -> tuple[Floats, Floats, Floats]:
+    def __call__(self, planes: Floats) -> tuple[Floats, Floats, Floats]:
         self.calls += 1
         logits = np.empty((len(planes), self._actions), np.float32)
         for row, leaf in enumerate(planes):

@@ -9,7 +9,7 @@ from test_rules import as_position
 from solver import Rules, audit_table, solve
 from solver.index import find_node, node_count, position_of
 from solver.kernels import Crew
-from solver.retrograde import IMPOSSIBLE
+from solver.values import IMPOSSIBLE
 
 VARIANTS = [
     (3, 2, 2), (3, 3, 3), (3, 4, 3), (4, 2, 2), (4, 3, 3), (4, 3, 4), (5, 2, 2), (4, 4, 4),

@@ -12,7 +12,7 @@ from plain_connect4 import POSITIONS, scored_games, state_of
 from slow import ASKED_FOR
 
 from solver.connect4 import Connect4Position, Connect4Solver
-from solver.connect4_sets import SETTING, read_set, set_files, verify_sets
+from solver.connect4.sets import SETTING, read_set, set_files, verify_sets
 from solver.errors import InputError
 
 Command = Callable[..., Any]

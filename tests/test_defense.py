@@ -17,10 +17,11 @@ from solver.index import find_nodes, look_up_positions, node_count, position_arr
 from solver.kernels import Crew
 from solver.playout import Positions, is_open, winning_cells
 from solver.records import data_path, merge, open_records, swap_colours, write_wins
-from solver.retrograde import IMPOSSIBLE, Solution, solve
+from solver.retrograde import Solution, solve
 from solver.rules import Position, Rules
 from solver.storage import NewFile
 from solver.table import RecordTable, open_table, write_table
+from solver.values import IMPOSSIBLE
 
 SMALL = Rules(3, 3, 3)
 DEFAULT = Rules(4, 4, 4)

@@ -269,7 +269,7 @@ def test_networks_move_is_the_lowest_of_the_highest_legal_logits(table33: DenseT
     planes = player._game.planes(
         np.stack([player._game.state(positions.at(row)) for row in range(len(positions))])
     )
-    logits = network.evaluate(planes)[0]
+    logits = network(planes)[0]
     for row in range(len(positions)):
         legal = positions.at(row).legal_moves()
         best = max(logits[row, cell] for cell in legal)
@@ -278,8 +278,8 @@ def test_networks_move_is_the_lowest_of_the_highest_legal_logits(table33: DenseT
 
 def test_a_network_of_nonsense_numbers_is_refused(table33: DenseTable) -> None:
     class Broken(HashedNetwork):
-        def evaluate(self, planes: Any) -> Any:
-            logits, wdl, steps = super().evaluate(planes)
+        def __call__(self, planes: Any) -> Any:
+            logits, wdl, steps = super().__call__(planes)
             return logits * np.nan, wdl, steps
 
     with pytest.raises(Exception, match="not finite"):
@@ -288,7 +288,7 @@ def test_a_network_of_nonsense_numbers_is_refused(table33: DenseTable) -> None:
 
 def test_search_sees_a_win_at_once(table33: DenseTable) -> None:
     class Ignorant:
-        def evaluate(self, planes: Any) -> Any:
+        def __call__(self, planes: Any) -> Any:
             count = len(planes)
             level = np.tile(np.array([0, 1, 0], np.float32), (count, 1))
             return np.zeros((count, 9), np.float32), level, np.full(count, 5, np.float32)

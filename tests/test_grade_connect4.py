@@ -33,7 +33,7 @@ from azfit.grading.connect4_players import (
 )
 from azfit.grading.tally import wilson
 from solver.connect4 import Connect4Position, Connect4Solver
-from solver.connect4_sets import Scored, read_set
+from solver.connect4.sets import Scored, read_set
 from solver.errors import CorruptTableError, InputError
 
 Command = Callable[..., Any]
@@ -143,7 +143,7 @@ def test_a_network_is_asked_about_the_board_and_plays_legally(few: LabelledSet) 
     answered = NetworkPlayer(network).answer(few.positions)
     for row, (game, _) in enumerate(FEW):
         state = state_of(game)
-        logits, _, _ = network.evaluate(plain.planes(state)[None])
+        logits, _, _ = network(plain.planes(state)[None])
         best = max(plain.legal(state), key=lambda column, said=logits[0]: (said[column], -column))
         assert answered.chances[row].argmax() == best and answered.chances[row].sum() == 1
 

@@ -17,7 +17,7 @@ from slow import ASKED_FOR
 
 from azfit.checkpoint import checkpoints_in, load_checkpoint, remove_old, save_checkpoint
 from azfit.games import DropOldest, game_by_name
-from azfit.inference import BACKENDS, WORTH_SHARING, Evaluator
+from azfit.inference import BACKENDS, WORTH_SHARING, NetworkEvaluator
 from azfit.network import ILLEGAL, ConvolutionBody, Network, NetworkConfig, PlacePolicy
 from solver import Rules
 from solver.errors import CorruptTableError, FadefourError, InputError, MissingTableError
@@ -289,28 +289,28 @@ def test_back_ends_agree_with_the_network(backend: str) -> None:
     network = shaken(CONFIGS[0])
     game = game_by_name(network.config.game)
     try:
-        evaluator = Evaluator(network, backend, threads=1)
+        evaluator = NetworkEvaluator(network, backend, threads=1)
     except FadefourError as error:
         pytest.skip(str(error))
     for count in (1, 7, 64):
         planes = game.planes(random_states(network.config.game, count, count))
         with torch.inference_mode():
             outputs = network(torch.from_numpy(planes))
-        policy, wdl, steps = evaluator.evaluate(planes)
+        policy, wdl, steps = evaluator(planes)
         assert policy.dtype == wdl.dtype == steps.dtype == np.float32
         assert np.allclose(policy, outputs.policy.numpy(), atol=1e-3)
         assert np.allclose(wdl, outputs.wdl.softmax(1).numpy(), atol=1e-4)
         plies = np.arange(1, network.config.max_plies + 1)
         assert np.allclose(steps, outputs.steps.softmax(1).numpy() @ plies, atol=1e-3)
     with pytest.raises(TypeError, match="float32"):
-        evaluator.evaluate(planes.astype(np.float64))
+        evaluator(planes.astype(np.float64))
     with pytest.raises(ValueError, match="shape"):
-        evaluator.evaluate(planes[:, :3])
+        evaluator(planes[:, :3])
 
 
 def test_an_unknown_back_end_is_refused() -> None:
     with pytest.raises(InputError, match="torch, compile, onnx"):
-        Evaluator(shaken(CONFIGS[4]), "tpu")
+        NetworkEvaluator(shaken(CONFIGS[4]), "tpu")
 
 
 def test_boards_that_share_the_body_get_the_same_answers() -> None:
@@ -325,8 +325,8 @@ def test_boards_that_share_the_body_get_the_same_answers() -> None:
     network = Network(NetworkConfig(width=32, blocks=1))
     seen = []
     network.body.register_forward_hook(lambda _, given, __: seen.append(len(given[0])))
-    together = Evaluator(network).evaluate(planes)
+    together = NetworkEvaluator(network)(planes)
     assert seen[0] < len(planes) / 5
-    few = [Evaluator(network).evaluate(planes[i : i + 200]) for i in range(0, len(planes), 200)]
+    few = [NetworkEvaluator(network)(planes[i : i + 200]) for i in range(0, len(planes), 200)]
     for whole, parts in zip(together, zip(*few, strict=True), strict=True):
         assert np.allclose(whole, np.concatenate(parts), atol=1e-5)

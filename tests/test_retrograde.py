@@ -15,8 +15,9 @@ from test_rules import as_position
 from solver import Rules, solve
 from solver.index import find_node, node_count, position_of, slice_bases, slice_sizes
 from solver.kernels import ffi, index_of, lib, pointer
-from solver.retrograde import FINISHED, IMPOSSIBLE, READABLE_BEHIND, zeroed
-from solver.table import value_of_byte
+from solver.machine import zeroed
+from solver.retrograde import READABLE_BEHIND
+from solver.values import FINISHED, IMPOSSIBLE, value_of_byte
 
 GOLDEN = Path(__file__).with_name("golden_4x4_m4.json")
 

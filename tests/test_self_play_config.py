@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from conftest import run_cli
 from azfit.network import Network, NetworkConfig
 from azfit.self_play.config import PRESETS, by_game, combine, options, settled
 from solver.errors import InputError
+from solver.machine import available_cores
 
 # What users were promised: every option of the table, with its default as --help shows it.
 PROMISED = {
@@ -68,7 +68,7 @@ def test_what_help_shows_is_what_is_used() -> None:
             assert value is (shown == "on")
         elif re.fullmatch(r"[0-9.]+", shown):
             assert value == float(shown)
-    assert config.workers == max(1, (os.cpu_count() or 1) - 1)
+    assert config.workers == max(1, available_cores() - 1)
     assert config.game == "drop-4-4-4"
     assert config.gate is True
 

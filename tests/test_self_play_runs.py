@@ -21,7 +21,7 @@ import azfit.self_play.loop as module
 from azfit import game_by_name
 from azfit.grading.certify import certify
 from azfit.grading.conversion import conversion
-from azfit.inference import Evaluator
+from azfit.inference import NetworkEvaluator
 from azfit.network import Network
 from azfit.players import SearchPlayer
 from azfit.self_play.config import settled
@@ -146,7 +146,7 @@ def test_3x3_is_learned_from_zero_to_certified_perfect_play(
     run = self_play(settled(LEARN_3X3), tmp_path / "run", stream=None)
 
     def player(network: Network) -> SearchPlayer:
-        return SearchPlayer(Evaluator(network, "torch", 1), rules, 100)
+        return SearchPlayer(NetworkEvaluator(network, "torch", 1), rules, 100)
 
     with open_table(solved33, rules) as table:
         (proof,) = certify(player(run.best), "x")

@@ -11,7 +11,7 @@ from azfit.checkpoint import load_checkpoint
 from azfit.grading.certificate import listed_positions, read_certificate
 from azfit.grading.certificate_check import check_certificate
 from azfit.grading.grade import grade
-from azfit.inference import Evaluator
+from azfit.inference import NetworkEvaluator
 from azfit.players import NetworkPlayer
 from solver import Rules, open_table, solve, write_table
 from solver.index import find_nodes
@@ -25,7 +25,9 @@ CERTIFICATE = DATA / "network_4x4_m4.certificate.npz"
 @pytest.fixture(scope="module")
 def player():
     network, about = load_checkpoint(NETWORK, "drop-4-4-4")
-    return NetworkPlayer(Evaluator(network), Rules(), name=NETWORK.stem, sha256=about["sha256"])
+    return NetworkPlayer(
+        NetworkEvaluator(network), Rules(), name=NETWORK.stem, sha256=about["sha256"]
+    )
 
 
 def test_it_makes_no_blunder_in_a_sample(player, tmp_path):

@@ -16,7 +16,7 @@ from tiny_self_play import tiny
 from workers_here import WorkersHere
 
 from azfit.games import game_by_name
-from azfit.inference import Evaluator
+from azfit.inference import NetworkEvaluator
 from azfit.network import Network
 from azfit.self_play.episode import Episode
 from azfit.self_play.openings import random_openings
@@ -149,7 +149,7 @@ def test_every_network_is_searched_with_its_own_scale_of_steps() -> None:
     for scale, as_found in ((6.0, True), (None, False)):
         wanted = play_games(
             game,
-            Evaluator(short, threads=1),
+            NetworkEvaluator(short, threads=1),
             replace(config.search, max_steps=scale),
             GAMES,
             seed=config.seed,

@@ -40,9 +40,9 @@ from azfit.diagnosis.truth import (
 )
 from azfit.evaluation_cache import EvaluationCache
 from azfit.games import Game, States, game_by_name
-from azfit.inference import Evaluator
+from azfit.inference import NetworkEvaluator
 from azfit.network import Network
-from azfit.search import Evaluator as Evaluates
+from azfit.search import Evaluator
 from azfit.search_config import SearchConfig
 from azfit.self_play.assessment import SIDES, assess, judge
 from azfit.self_play.config import SelfPlayConfig, settled
@@ -70,7 +70,7 @@ class Subject:
     config: SelfPlayConfig
     search: SearchConfig
     network: Network | None
-    evaluate: Evaluates | None
+    evaluate: Evaluator | None
     lines: list[dict[str, Any]] = field(default_factory=list)
     games: StoredGames | None = None
 
@@ -88,7 +88,9 @@ def open_run(folder: Path, sims: int | None = None) -> Subject:
     lines = read_iterations(folder)
     if not lines and not games.episodes:
         raise InputError(f"'{folder}' has no iteration and no game yet: let it run")
-    evaluate = None if network is None else EvaluationCache(Evaluator(network, threads=1), game)
+    evaluate = (
+        None if network is None else EvaluationCache(NetworkEvaluator(network, threads=1), game)
+    )
     search = config.search
     if network is not None:
         search = replace(search, max_steps=float(network.config.max_plies))
@@ -119,14 +121,14 @@ def open_checkpoint(path: Path, sims: int | None = None) -> Subject:
     """A network, and games that it plays now with the default options."""
     network, _ = load_checkpoint(path)
     config = with_sims(settled({"game": network.config.game}), sims)
-    evaluate = EvaluationCache(Evaluator(network, threads=1), network.game)
+    evaluate = EvaluationCache(NetworkEvaluator(network, threads=1), network.game)
     search = replace(config.search, max_steps=float(network.config.max_plies))
     subject = Subject(str(path), "checkpoint", config, search, network, evaluate)
     subject.games = own_games(network.game, evaluate, search)
     return subject
 
 
-def own_games(game: Game, evaluate: Evaluates, search: SearchConfig) -> StoredGames:
+def own_games(game: Game, evaluate: Evaluator, search: SearchConfig) -> StoredGames:
     """Games of a network against itself."""
     numbers, count = range(CHECKPOINT_GAMES), CHECKPOINT_GAMES
     played = play_games(game, evaluate, search, numbers, seed=1, iteration=0, parallel=count)

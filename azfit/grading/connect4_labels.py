@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from solver.connect4 import CELLS, Connect4Position, Connect4Solver
-from solver.connect4_sets import Scored, read_set, set_files
+from solver.connect4.sets import Scored, read_set, set_files
 from solver.errors import CorruptTableError, InputError
 from solver.progress import Progress, Silent
 from solver.storage import write_atomically

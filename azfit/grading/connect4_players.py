@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from azfit.games import Connect4, States
-from azfit.players import Evaluates
-from azfit.search import Search
+from azfit.search import Evaluator, Search
 from azfit.search_config import SearchConfig
 from solver.connect4 import COLUMN_BITS, COLUMNS, ROWS, Connect4Position, Connect4Solver
 from solver.errors import FadefourError, InputError
@@ -94,14 +93,14 @@ class NetworkPlayer(Connect4Player):
     """The network alone: the legal column with the highest logit, the lowest among equals."""
 
     def __init__(
-        self, evaluator: Evaluates, *, name: str = "network", sha256: str | None = None
+        self, evaluator: Evaluator, *, name: str = "network", sha256: str | None = None
     ) -> None:
         self.name, self.sha256 = name, sha256
         self._evaluator, self._game = evaluator, Connect4()
 
     def answer(self, positions: Sequence[Connect4Position]) -> Columns:
         states = states_of(positions)
-        logits, wdl, _ = self._evaluator.evaluate(self._game.planes(states))
+        logits, wdl, _ = self._evaluator(self._game.planes(states))
         masked = np.where(self._game.legal_masks(states), logits, -np.inf)
         actions = masked.argmax(axis=1)
         best = masked[np.arange(len(actions)), actions]
@@ -118,7 +117,7 @@ class SearchPlayer(NetworkPlayer):
 
     def __init__(
         self,
-        evaluator: Evaluates,
+        evaluator: Evaluator,
         sims: int,
         *,
         max_steps: float | None = None,
@@ -136,7 +135,7 @@ class SearchPlayer(NetworkPlayer):
     def answer(self, positions: Sequence[Connect4Position]) -> Columns:
         search = Search(self._game, len(positions), self._config)
         search.reset(states_of(positions), seeds=0)
-        search.run(self._evaluator.evaluate)
+        search.run(self._evaluator)
         wdl = super().answer(positions).wdl
         return Columns(chosen(search.choose(temperature=0.0)), wdl)
 
@@ -144,10 +143,10 @@ class SearchPlayer(NetworkPlayer):
 def load_player(checkpoint: str | Path, sims: int | None, threads: int | None) -> Connect4Player:
     """The network of a checkpoint, with search if ``sims`` is given. Needs torch."""
     from azfit.checkpoint import load_checkpoint
-    from azfit.inference import Evaluator
+    from azfit.inference import NetworkEvaluator
 
     network, about = load_checkpoint(checkpoint, "connect4")
-    evaluator = Evaluator(network, threads=threads)
+    evaluator = NetworkEvaluator(network, threads=threads)
     name, sha256 = Path(checkpoint).stem, about["sha256"]
     if sims is None:
         return NetworkPlayer(evaluator, name=name, sha256=sha256)

@@ -25,9 +25,9 @@ from solver.errors import InputError
 from solver.index import find_nodes, look_up_positions, position_of
 from solver.playout import Positions, is_won, play, successors
 from solver.progress import Progress, Silent
-from solver.retrograde import IMPOSSIBLE
 from solver.rules import Position, Rules
 from solver.table import DenseTable, Table
+from solver.values import IMPOSSIBLE
 
 Nodes = NDArray[np.uint64]
 Edges = tuple[NDArray[np.int64], NDArray[np.int64]]

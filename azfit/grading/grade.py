@@ -24,9 +24,9 @@ from solver.index import find_nodes, node_count, slice_bases, symmetry_of
 from solver.kernels import Crew
 from solver.playout import BIT, Positions, play
 from solver.progress import Progress, Silent
-from solver.retrograde import FINISHED, IMPOSSIBLE
 from solver.rules import Position, Rules
-from solver.table import DenseTable, Table, Value, value_of_byte
+from solver.table import DenseTable, Table
+from solver.values import FINISHED, IMPOSSIBLE, Value, value_of_byte
 
 Nodes = NDArray[np.uint64]
 

@@ -9,8 +9,8 @@ from typing import Any
 from azfit.network import NetworkConfig
 from azfit.oracle.sampler import SampleMix
 from solver.errors import InputError
-from solver.retrograde import IMPOSSIBLE
 from solver.table import DenseTable
+from solver.values import IMPOSSIBLE
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ from torch import Tensor
 from azfit.network import Network
 from azfit.oracle.sampler import WDL_OF_BYTE, Batch, label_nodes
 from solver.index import find_nodes, slice_bases
-from solver.retrograde import IMPOSSIBLE
 from solver.rules import Rules
 from solver.table import DenseTable
+from solver.values import IMPOSSIBLE
 
 NODES_AT_A_TIME = 1 << 16
 ROWS_AT_A_TIME = 1 << 12

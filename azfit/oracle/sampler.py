@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from azfit.kernels import ffi, lib, pointer
 from solver.errors import FadefourError, InputError
 from solver.index import node_count
-from solver.retrograde import FINISHED, IMPOSSIBLE
 from solver.rules import Rules
 from solver.table import DenseTable
+from solver.values import FINISHED, IMPOSSIBLE
 
 PARTS = {"training": 0, "held-out": 1, "all": 2}
 

@@ -11,7 +11,7 @@ from azfit.network import Network
 from azfit.objective import IGNORED, Metrics, Targets, losses
 from azfit.oracle.config import TrainingConfig
 from azfit.oracle.sampler import WDL_OF_BYTE, Batch
-from solver.retrograde import IMPOSSIBLE
+from solver.values import IMPOSSIBLE
 
 LEARNING_FIELDS = ("pieces", "values", "move_values", "policy")
 EVALUATION_FIELDS = (*LEARNING_FIELDS, "optimal", "keeping")

@@ -8,7 +8,6 @@ means "by game" and is filled in by ``settled``.
 from __future__ import annotations
 
 import math
-import os
 import tomllib
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -18,6 +17,7 @@ from azfit.games import DropOldest, Game, game_by_name
 from azfit.network import NetworkConfig
 from azfit.search_config import SearchConfig
 from solver.errors import InputError
+from solver.machine import available_cores
 
 
 def option(
@@ -35,7 +35,7 @@ def option(
 
 def default_workers() -> int:
     """The cores but one, at least 1."""
-    return max(1, (os.cpu_count() or 1) - 1)
+    return max(1, available_cores() - 1)
 
 
 @dataclass(frozen=True)
@@ -249,7 +249,7 @@ def settled(given: dict[str, Any]) -> SelfPlayConfig:
     for name, value in by_game(game).items():
         given.setdefault(name, value)
     given["workers"] = given.get("workers") or default_workers()
-    given["threads"] = given.get("threads") or os.cpu_count() or 1
+    given["threads"] = given.get("threads") or available_cores()
     return SelfPlayConfig(**given)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from azfit.checkpoint import load_checkpoint
 from azfit.games import Game, game_by_name
-from azfit.inference import AUTO, Evaluator
+from azfit.inference import AUTO, NetworkEvaluator
 from azfit.network import Network
 from azfit.search_config import SearchConfig
 from azfit.self_play.arena import (
@@ -117,7 +117,7 @@ def _common_game(networks: dict[str, Network]) -> Game:
 def _mover(network: Network | None, game: Game, sims: int, random: np.random.Generator) -> Mover:
     if network is None:
         return RandomMover(game, random)
-    evaluate = Evaluator(network, AUTO)
+    evaluate = NetworkEvaluator(network, AUTO)
     if not sims:
         return NetworkMover(game, evaluate)
     config = SearchConfig(max_plies=int(by_game(game)["max_plies"]))

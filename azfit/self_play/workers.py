@@ -52,12 +52,12 @@ class _Worker:
         from safetensors.torch import load
 
         from azfit.evaluation_cache import EvaluationCache
-        from azfit.inference import Evaluator
+        from azfit.inference import NetworkEvaluator
         from azfit.network import Network, NetworkConfig
 
         network = Network(NetworkConfig.from_dict(about))
         network.load_state_dict(load(weights))
-        evaluator: Any = Evaluator(network.eval(), self._config.backend, threads=1)
+        evaluator: Any = NetworkEvaluator(network.eval(), self._config.backend, threads=1)
         if self._config.cache:
             evaluator = EvaluationCache(evaluator, self._game)
         search = replace(self._config.search, max_steps=float(network.config.max_plies))

@@ -5,16 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from solver.connect4 import (
-    COLUMN_BITS,
-    COLUMNS,
-    ROWS,
-    Connect4Move,
-    Connect4Position,
-    Connect4Solver,
-    Connect4Value,
-)
-from solver.connect4_sets import SetCheck
+from solver.connect4.position import COLUMN_BITS, COLUMNS, ROWS, Connect4Position
+from solver.connect4.sets import SetCheck
+from solver.connect4.solver import Connect4Move, Connect4Solver, Connect4Value
 
 STONES = "XO"
 """The first player's and the second player's."""

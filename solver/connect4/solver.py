@@ -1,27 +1,21 @@
 """Connect Four, 7 columns of 6, solved exactly, one position at a time.
 
-A position is written as the columns played, 1 to 7, from the empty board: ``44433``; ``-`` or
-nothing is the empty board. A score speaks for the side to move: 0 is a draw; positive, the mover
-wins, and it is 22 minus the stones the winner will have played when the game ends; negative, the
-same for a loss. ``csrc/connect4_solver.h`` has the method and why it is right.
+A score speaks for the side to move: 0 is a draw; positive, the mover wins, and it is 22 minus the
+stones the winner will have played when the game ends; negative, the same for a loss.
+``csrc/connect4_solver.h`` has the method and why it is right.
 """
 
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple, Self
 
 import numpy as np
 
+from solver.connect4.position import CELLS, COLUMNS, Connect4Position
 from solver.errors import InputError
 from solver.kernels import ffi, lib, pointer
-from solver.retrograde import zeroed
-
-COLUMNS, ROWS = 7, 6
-CELLS = COLUMNS * ROWS
-COLUMN_BITS = ROWS + 1
+from solver.machine import zeroed
 
 HIGHEST = 22
 """No score reaches it: a win takes four stones, so 18 is the highest."""
@@ -31,108 +25,6 @@ MEGABYTES = 64
 
 # Nodes between two chances for Ctrl-C, about a tenth of a second.
 SLICE = 1 << 20
-
-
-def _bit(column: int, row: int) -> int:
-    return 1 << ((column - 1) * COLUMN_BITS + row)
-
-
-def _has_four(stones: int) -> bool:
-    for step in (1, COLUMN_BITS - 1, COLUMN_BITS, COLUMN_BITS + 1):
-        pairs = stones & stones >> step
-        if pairs & pairs >> 2 * step:
-            return True
-    return False
-
-
-@dataclass(frozen=True)
-class Connect4Position:
-    """A position by the columns (1 to 7) played from the empty board.
-
-    Columns that no game could play are refused: a full one, or one more after the end.
-    """
-
-    columns: tuple[int, ...] = ()
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "columns", tuple(int(column) for column in self.columns))
-        stones, mover = 0, 0
-        for number, column in enumerate(self.columns, 1):
-            if not 1 <= column <= COLUMNS:
-                raise InputError(f"column {column} in '{self}': columns are 1 to {COLUMNS}")
-            if _has_four(stones ^ mover):
-                raise InputError(
-                    f"'{self}' goes on after the end: move {number - 1} completes a four, "
-                    f"give at most {number - 1} moves"
-                )
-            height = self.columns[: number - 1].count(column)
-            if height == ROWS:
-                raise InputError(
-                    f"column {column} is full before move {number} of '{self}': it holds {ROWS}"
-                )
-            mover, stones = stones ^ mover, stones | _bit(column, height)
-        object.__setattr__(self, "_bits", (mover, stones))
-
-    @classmethod
-    def parse(cls, text: str) -> Connect4Position:
-        """Reads ``44433``; ``-`` or nothing is the empty board."""
-        played = text.strip()
-        played = "" if played == "-" else played
-        for letter in played:
-            if letter not in "1234567":
-                raise InputError(
-                    f"{letter!r} in position {text!r} is no column: give the columns played, "
-                    "1 to 7, for example '44433', or - for the empty board"
-                )
-        return cls(tuple(map(int, played)))
-
-    def __str__(self) -> str:
-        return "".join(map(str, self.columns)) or "-"
-
-    @property
-    def mover(self) -> int:
-        """The stones of the side to move; bit = (column - 1) * 7 + row."""
-        return int(self._bits[0])  # type: ignore[attr-defined]
-
-    @property
-    def stones(self) -> int:
-        """All stones, the same way."""
-        return int(self._bits[1])  # type: ignore[attr-defined]
-
-    @property
-    def plies(self) -> int:
-        """Moves played, that is stones on the board."""
-        return len(self.columns)
-
-    @property
-    def to_move(self) -> int:
-        """0 for the first player, 1 for the second."""
-        return self.plies % 2
-
-    @cached_property
-    def is_won(self) -> bool:
-        """The last move made four: the side to move has lost."""
-        return _has_four(self.stones ^ self.mover)
-
-    @property
-    def is_over(self) -> bool:
-        return self.is_won or self.plies == CELLS
-
-    def legal_moves(self) -> list[int]:
-        """The columns with room, in rising order; none once the game is over."""
-        if self.is_over:
-            return []
-        return [c for c in range(1, COLUMNS + 1) if not self.stones & _bit(c, ROWS - 1)]
-
-    def play(self, column: int) -> Connect4Position:
-        """The position after the side to move plays ``column``."""
-        if column not in self.legal_moves():
-            raise InputError(f"column {column} is not a legal move in '{self}'")
-        return Connect4Position((*self.columns, column))
-
-    def mirrored(self) -> Connect4Position:
-        """Left and right exchanged."""
-        return Connect4Position(tuple(COLUMNS + 1 - column for column in self.columns))
 
 
 class Connect4Value(NamedTuple):

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from solver.connect4 import HIGHEST, Connect4Position, Connect4Solver
+from solver.connect4.position import Connect4Position
+from solver.connect4.solver import HIGHEST, Connect4Solver
 from solver.errors import InputError
 from solver.progress import Progress, Silent
 

@@ -1,0 +1,118 @@
+"""Connect Four positions: the columns played from the empty board, 1 to 7.
+
+Written ``44433``; ``-`` or nothing is the empty board. As bitboards, cell (column, row) is bit
+(column - 1) * 7 + row; the top bit of each column of seven stays empty.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from solver.errors import InputError
+
+COLUMNS, ROWS = 7, 6
+CELLS = COLUMNS * ROWS
+COLUMN_BITS = ROWS + 1
+
+
+def _bit(column: int, row: int) -> int:
+    return 1 << ((column - 1) * COLUMN_BITS + row)
+
+
+def _has_four(stones: int) -> bool:
+    for step in (1, COLUMN_BITS - 1, COLUMN_BITS, COLUMN_BITS + 1):
+        pairs = stones & stones >> step
+        if pairs & pairs >> 2 * step:
+            return True
+    return False
+
+
+@dataclass(frozen=True)
+class Connect4Position:
+    """A position by the columns (1 to 7) played from the empty board.
+
+    Columns that no game could play are refused: a full one, or one more after the end.
+    """
+
+    columns: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", tuple(int(column) for column in self.columns))
+        stones, mover = 0, 0
+        for number, column in enumerate(self.columns, 1):
+            if not 1 <= column <= COLUMNS:
+                raise InputError(f"column {column} in '{self}': columns are 1 to {COLUMNS}")
+            if _has_four(stones ^ mover):
+                raise InputError(
+                    f"'{self}' goes on after the end: move {number - 1} completes a four, "
+                    f"give at most {number - 1} moves"
+                )
+            height = self.columns[: number - 1].count(column)
+            if height == ROWS:
+                raise InputError(
+                    f"column {column} is full before move {number} of '{self}': it holds {ROWS}"
+                )
+            mover, stones = stones ^ mover, stones | _bit(column, height)
+        object.__setattr__(self, "_bits", (mover, stones))
+
+    @classmethod
+    def parse(cls, text: str) -> Connect4Position:
+        """Reads ``44433``; ``-`` or nothing is the empty board."""
+        played = text.strip()
+        played = "" if played == "-" else played
+        for letter in played:
+            if letter not in "1234567":
+                raise InputError(
+                    f"{letter!r} in position {text!r} is no column: give the columns played, "
+                    "1 to 7, for example '44433', or - for the empty board"
+                )
+        return cls(tuple(map(int, played)))
+
+    def __str__(self) -> str:
+        return "".join(map(str, self.columns)) or "-"
+
+    @property
+    def mover(self) -> int:
+        """The stones of the side to move; bit = (column - 1) * 7 + row."""
+        return int(self._bits[0])  # type: ignore[attr-defined]
+
+    @property
+    def stones(self) -> int:
+        """All stones, the same way."""
+        return int(self._bits[1])  # type: ignore[attr-defined]
+
+    @property
+    def plies(self) -> int:
+        """Moves played, that is stones on the board."""
+        return len(self.columns)
+
+    @property
+    def to_move(self) -> int:
+        """0 for the first player, 1 for the second."""
+        return self.plies % 2
+
+    @cached_property
+    def is_won(self) -> bool:
+        """The last move made four: the side to move has lost."""
+        return _has_four(self.stones ^ self.mover)
+
+    @property
+    def is_over(self) -> bool:
+        return self.is_won or self.plies == CELLS
+
+    def legal_moves(self) -> list[int]:
+        """The columns with room, in rising order; none once the game is over."""
+        if self.is_over:
+            return []
+        return [c for c in range(1, COLUMNS + 1) if not self.stones & _bit(c, ROWS - 1)]
+
+    def play(self, column: int) -> Connect4Position:
+        """The position after the side to move plays ``column``."""
+        if column not in self.legal_moves():
+            raise InputError(f"column {column} is not a legal move in '{self}'")
+        return Connect4Position((*self.columns, column))
+
+    def mirrored(self) -> Connect4Position:
+        """Left and right exchanged."""
+        return Connect4Position(tuple(COLUMNS + 1 - column for column in self.columns))

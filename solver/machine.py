@@ -1,0 +1,61 @@
+"""What this machine has for us: cores, memory, and zeroed memory for tables."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solver.errors import NoRoomError
+
+CGROUPS = Path("/sys/fs/cgroup")
+
+
+def available_cores(cgroups: Path = CGROUPS) -> int:
+    """Cores that this process may use: its affinity, or less where a container has a quota."""
+    affinity = getattr(os, "sched_getaffinity", None)  # not on macOS
+    cores = len(affinity(0)) if affinity else os.cpu_count() or 1
+    quota = _quota(cgroups)
+    return cores if quota is None else max(1, min(cores, quota))
+
+
+def _quota(cgroups: Path) -> int | None:
+    """Cores that a container's quota amounts to, rounded up; None without one."""
+    try:
+        limit, period = (cgroups / "cpu.max").read_text().split()  # version 2
+    except (OSError, ValueError):
+        try:  # version 1, -1 for no limit
+            limit = (cgroups / "cpu" / "cpu.cfs_quota_us").read_text().strip()
+            period = (cgroups / "cpu" / "cpu.cfs_period_us").read_text().strip()
+        except OSError:
+            return None
+    if not (limit.isdigit() and period.isdigit() and int(period)):
+        return None
+    return -(-int(limit) // int(period))
+
+
+def available_memory() -> int:
+    """Bytes that can be had without swapping."""
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def zeroed(dtype: Any, count: int) -> NDArray[Any]:
+    """Zeroed memory in huge pages where the system has them: tables are read at random."""
+    size = max(1, count * np.dtype(dtype).itemsize)
+    try:
+        memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except (OSError, OverflowError) as error:
+        raise NoRoomError(f"{size:,} bytes of memory cannot be had: {error}") from error
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        memory.madvise(mmap.MADV_HUGEPAGE)
+    return np.frombuffer(memory, dtype)[:count]

@@ -1,0 +1,65 @@
+"""What a position is worth, and the byte that says so in a table.
+
+====  =========================================================================================
+byte  meaning for the side to move
+====  =========================================================================================
+0     undecided: a draw (endless) once the variant is solved
+b     the game ends in b - 1 plies: an even byte is a win, an odd one a loss; 1 is a finished game
+255   impossible: the side to move has a line already, so the position has no value
+====  =========================================================================================
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+UNDECIDED, FINISHED, IMPOSSIBLE = 0, 1, 255
+
+RESULT_OF_BYTE = np.array([0, *(-1 if byte % 2 else 1 for byte in range(1, 255)), 0], np.int8)
+"""int8 [256]: +1 win, 0 draw, -1 loss."""
+
+PLIES_OF_BYTE = np.arange(-1, 255, dtype=np.int16)
+"""int16 [256]: plies to the end, -1 for a draw."""
+
+RESULTS = ("win", "draw", "loss")
+"""Best first."""
+
+FOR_THE_OPPONENT = {"win": "loss", "draw": "draw", "loss": "win"}
+
+
+class Value(NamedTuple):
+    """What a position is worth to the side to move, or a move to the player making it."""
+
+    result: str  # "win", "draw" or "loss"
+    plies: int | None  # to the end under best play; None for a draw (endless)
+
+
+class MoveValue(NamedTuple):
+    """A legal move and its worth; plies count from the position, the move included."""
+
+    cell: int
+    result: str
+    plies: int | None
+
+
+def value_of_byte(byte: int) -> Value:
+    """The value that a table byte other than IMPOSSIBLE stands for."""
+    if byte == UNDECIDED:
+        return Value("draw", None)
+    return Value("loss" if byte % 2 else "win", byte - 1)
+
+
+def best_first(value: Value | MoveValue) -> tuple[int, int]:
+    """A key that sorts the soonest win first, then draws, then losses, the latest loss first."""
+    plies = value.plies or 0
+    return RESULTS.index(value.result), -plies if value.result == "loss" else plies
+
+
+def describe(byte: int) -> str:
+    """A table byte in words."""
+    if byte == IMPOSSIBLE:
+        return "impossible"
+    result, plies = value_of_byte(byte)
+    return result if plies is None else f"{result} in {plies}"
