@@ -1,8 +1,8 @@
 """Files of Connect Four positions with their scores, and the solver held against them.
 
 A line is ``MOVES SCORE``, as in ``44433 -3``; ``solver.connect4`` says what both mean. Such sets
-are the usual benchmark of Connect Four solvers. None comes along: ``FADEFOUR_CONNECT4_SETS`` names
-the folder they lie in (default: ``../shared/data/connect4`` beside the repository).
+are the usual benchmark of Connect Four solvers. None is included: the environment variable
+``FADEFOUR_CONNECT4_SETS`` names the folder that holds them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from solver.errors import InputError
 from solver.progress import Progress, Silent
 
 SETTING = "FADEFOUR_CONNECT4_SETS"
-DEFAULT_FOLDER = Path(__file__).resolve().parent.parent / ".." / "shared" / "data" / "connect4"
 
 SHOWN = 10  # wrong positions of each file
 
@@ -33,9 +32,9 @@ class Scored(NamedTuple):
 
 
 def set_files() -> list[Path]:
-    """The sets in the folder of the setting, by name; none if there is no such folder."""
-    folder = Path(os.environ.get(SETTING) or DEFAULT_FOLDER).resolve()
-    return sorted(folder.glob("*.txt"))
+    """The sets in the folder that the setting names, in order of name; none without the setting."""
+    folder = os.environ.get(SETTING)
+    return sorted(Path(folder).glob("*.txt")) if folder else []
 
 
 def read_set(path: Path) -> list[Scored]:
