@@ -14,13 +14,16 @@ def cli() -> None:
 
 
 def add_commands() -> None:
-    from azfit.commands import COMMANDS as LEARNING
-    from azfit.diagnosis.commands import COMMANDS as LOOKING
-    from azfit.self_play.commands import COMMANDS as SELF_PLAY
-    from solver.commands import COMMANDS as SOLVING
+    from azfit import play_command
+    from azfit.diagnosis import commands as diagnosis
+    from azfit.grading import commands as grading
+    from azfit.oracle import commands as oracle
+    from azfit.self_play import commands as self_play
+    from solver import commands as solving
 
-    for command in (*SOLVING, *LEARNING, *SELF_PLAY, *LOOKING):
-        cli.add_command(command)
+    for room in (solving, oracle, grading, self_play, diagnosis, play_command):
+        for command in room.COMMANDS:
+            cli.add_command(command)
 
 
 def main() -> None:

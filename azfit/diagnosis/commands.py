@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from azfit.commands import checkpoint_path, need_torch
-from solver.commands import json_option, show
+from azfit.command_options import checkpoint_path, need_torch
+from solver.command_options import json_option, show
 
 run_argument = click.argument("run", type=click.Path(path_type=Path))
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from azfit.commands import SHIPPED, checkpoint_path, need_torch, run_option
-from solver.commands import json_option, show
+from azfit.command_options import SHIPPED, checkpoint_path, need_torch, run_option
+from solver.command_options import json_option, show
 from solver.errors import InputError
 
 if TYPE_CHECKING:

@@ -1,0 +1,81 @@
+"""What the commands share: options that several of them take, and how they print."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from solver.errors import InputError
+from solver.kernels import check_threads
+from solver.progress import Progress, Silent, for_terminal
+from solver.rules import Rules
+
+Command = Callable[..., None]
+
+
+def variant_options(command: Command) -> Command:
+    """--n --m --k --data --threads, handed on as ``rules``, ``folder`` and ``threads``."""
+
+    @click.option("--n", default=4, show_default=True, help="Board side, 3 to 5.")
+    @click.option("--m", default=4, show_default=True, help="Pieces each player may have.")
+    @click.option("--k", type=int, help="Pieces in a row that win.  [default: n]")
+    @click.option(
+        "--data",
+        default="data",
+        show_default=True,
+        type=click.Path(file_okay=False, path_type=Path),
+        help="Folder of the solved files.",
+    )
+    @click.option("--threads", type=int, help="Threads to use.  [default: all cores]")
+    @functools.wraps(command)
+    def with_rules(
+        n: int, m: int, k: int | None, data: Path, threads: int | None, **options: Any
+    ) -> None:
+        rules = Rules(n, m, n if k is None else k)
+        command(rules=rules, folder=data, threads=check_threads(threads), **options)
+
+    return with_rules
+
+
+game_option = click.option(
+    "--game",
+    default="drop",
+    show_default=True,
+    type=click.Choice(["drop", "connect4"]),
+    help="drop-oldest or Connect Four.",
+)
+
+
+def refuse_options_of_drop(*names: str) -> None:
+    """One line if an option was given that means nothing for Connect Four."""
+    context = click.get_current_context()
+    for option in context.command.params:
+        given = context.get_parameter_source(option.name or "")
+        if option.name in names and given is click.core.ParameterSource.COMMANDLINE:
+            raise InputError(
+                f"{option.opts[0]} is for drop-oldest: --game connect4 has no use of it"
+            )
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for scripts.")
+
+
+table_option = click.option(
+    "--table",
+    "table_file",
+    type=click.Path(path_type=Path),
+    help="A .table or .data file to use instead of the folder's.",
+)
+
+
+def show(as_json: bool, told: dict[str, Any], words: str) -> None:
+    click.echo(json.dumps(told, indent=1) if as_json else words)
+
+
+def progress_for(as_json: bool) -> Progress:
+    return Silent() if as_json else for_terminal()
