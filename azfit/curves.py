@@ -6,7 +6,7 @@ from pathlib import Path
 
 from azfit.diagnosis.curves import draw_self_play
 from azfit.oracle.curves import draw_curves
-from azfit.self_play.iteration_log import read_iterations
+from azfit.self_play.iteration import read_iterations
 from azfit.self_play.loop import read_config
 from solver.errors import InputError
 from solver.plotting import pyplot
@@ -18,7 +18,7 @@ def draw_run(folder: Path, png: Path | None = None) -> Path:
     metrics = folder / "metrics.jsonl"
     if not metrics.exists():
         raise InputError(f"'{folder}' is no run: it has no metrics.jsonl; give another folder")
-    lines = read_iterations(folder)
+    lines = [line.to_dict() for line in read_iterations(folder)]
     if lines:
         draw_self_play(lines, read_config(folder), png)
     else:

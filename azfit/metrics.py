@@ -6,16 +6,42 @@ import json
 from pathlib import Path
 from typing import Any
 
+from solver.errors import CorruptTableError, InputError
+
+
+def numbered_metrics(path: Path) -> list[tuple[int, dict[str, Any]]]:
+    """The lines of a metrics.jsonl with their numbers from 1; none if there is no such file. A last
+    line that a crash cut short is left out; any other damaged line is a CorruptTableError."""
+    try:
+        if path.exists() and not path.is_file():
+            raise InputError(f"'{path}' is not a file: move it away")
+        lines = path.read_bytes().split(b"\n")
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise InputError(f"cannot read '{path}': {error.strerror}") from None
+    metrics = []
+    for number, line in enumerate(lines, 1):
+        if not line:
+            continue
+        try:
+            entries = json.loads(line.decode())
+            if not isinstance(entries, dict):
+                raise ValueError("it is not an object")
+        except (ValueError, RecursionError) as error:
+            if number == len(lines):  # without a line break: cut short
+                break
+            reason = str(error).splitlines()[0]
+            raise CorruptTableError(
+                f"line {number} of '{path}' is damaged ({reason}): restore or remove that line"
+            ) from None
+        metrics.append((number, entries))
+    return metrics
+
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:
-    """The lines of metrics.jsonl; one that a crash cut short is left out."""
-    found = []
-    for line in path.read_text().splitlines():
-        try:
-            found.append(json.loads(line))
-        except ValueError:
-            continue
-    return found
+    """The lines of a metrics.jsonl."""
+    return [entries for _, entries in numbered_metrics(path)]
 
 
 def tensorboard(folder: Path) -> Any:

@@ -34,7 +34,7 @@ from azfit.grading.tally import Group
 from azfit.inference import NetworkEvaluator
 from azfit.players import NetworkPlayer, SearchPlayer
 from azfit.self_play.config import settled
-from azfit.self_play.iteration_log import read_iterations
+from azfit.self_play.iteration import read_iterations
 from azfit.self_play.loop import read_config, self_play
 from solver import Rules, open_table
 from solver.plotting import pyplot, save_png
@@ -208,9 +208,9 @@ class Results:
 
 def starved(folder: Path) -> list[float]:
     """Of the nodes with an untried move, those whose FPU without clamp is below -1, by side."""
-    lines = read_iterations(folder)
-    met = np.array([line["games"]["starved"] for line in lines], float).sum(axis=0)
-    among = np.array([line["games"]["open"] for line in lines], float).sum(axis=0)
+    games = [line.games for line in read_iterations(folder) if line.games is not None]
+    met = np.array([one.starved for one in games], float).sum(axis=0)
+    among = np.array([one.open for one in games], float).sum(axis=0)
     return [float(share) for share in met / np.maximum(among, 1)]
 
 

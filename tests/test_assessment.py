@@ -36,12 +36,13 @@ def test_everything_is_told_by_side_as_counted_by_hand() -> None:
     torch.manual_seed(4)
     network = Network(settled({"game": "drop-3-3-3", "width": 16}).network).train()
     batch = some_batch()
-    told = assess(network, batch)
+    assessed = assess(network, batch).by_side()
     assert network.training, "it is left as it was"
     network.eval()
     for side, name in enumerate(("first", "second")):
         rows = [i for i in range(40) if batch.sides[i] == side]
-        assert told[name]["positions"] == len(rows) > 5
+        assessment = assessed[name]
+        assert assessment.positions == len(rows) > 5
         keys = ("target_entropy", "kl", "wdl_loss", "value", "outcome")
         sums: dict[str, list[float]] = {key: [] for key in keys}
         pairs = []
@@ -59,13 +60,15 @@ def test_everything_is_told_by_side_as_counted_by_hand() -> None:
             sums["outcome"].append(1.0 - float(batch.wdl[i]))
             pairs.append((int(batch.wdl[i]), wdl.index(max(wdl))))
         for key, values in sums.items():
-            assert told[name][key] == pytest.approx(sum(values) / len(values), abs=1e-5)
+            assert getattr(assessment, key) == pytest.approx(
+                sum(values) / len(values), abs=1e-5
+            )
         for outcome, key in enumerate(("win", "draw", "loss")):
             right = pairs.count((outcome, outcome))
             true = sum(1 for truth, _ in pairs if truth == outcome)
             guessed = sum(1 for _, guess in pairs if guess == outcome)
-            assert told[name]["f1"][key] == pytest.approx(2 * right / (true + guessed))
-        assert np.array(told[name]["confusion"]).sum() == len(rows)
+            assert assessment.f1[key] == pytest.approx(2 * right / (true + guessed))
+        assert np.array(assessment.confusion).sum() == len(rows)
 
 
 def test_a_side_that_is_absent_is_left_out() -> None:
@@ -73,7 +76,8 @@ def test_a_side_that_is_absent_is_left_out() -> None:
     only = np.flatnonzero(batch.sides == 0)
     parts = (batch.planes, batch.policy, batch.wdl, batch.left, batch.sides)
     network = Network(settled({"game": "drop-3-3-3", "width": 16}).network)
-    assert set(assess(network, ReplayBatch(*(part[only] for part in parts)))) == {"first"}
+    fresh = assess(network, ReplayBatch(*(part[only] for part in parts)))
+    assert set(fresh.by_side()) == {"first"}
 
 
 def test_f1_of_a_class_that_there_is_not() -> None:

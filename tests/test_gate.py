@@ -15,6 +15,7 @@ from workers_here import WorkersHere
 
 import azfit.self_play.run as run_module
 from azfit.games import game_by_name
+from azfit.self_play.iteration import MatchResult
 from azfit.self_play.iteration_log import IterationLog
 from azfit.self_play.replay import ReplayBatch
 from azfit.self_play.run import POOL_MEMBERS, SelfPlay, thinned
@@ -35,7 +36,8 @@ def trained(tmp_path: Path) -> SelfPlay:
 
 
 def decide(run: SelfPlay, score: float) -> None:
-    run.line |= {"match": {"score": score}, "elo": 33.0}
+    match = MatchResult(4, score, 0.1, (2, 0), (0, 0), (0, 2))
+    run.line = replace(run.line, match=match, elo=33.0)
     run.decide()
 
 
@@ -58,7 +60,7 @@ def test_the_candidate_starts_as_a_copy_of_the_best(tmp_path: Path) -> None:
 def test_accepting_keeps_the_optimiser(trained: SelfPlay) -> None:
     candidate, before = weights(trained.candidate), moments(trained)
     decide(trained, 0.5)  # exactly the threshold
-    assert trained.line["accepted"] is True
+    assert trained.line.accepted is True
     assert same(weights(trained.best), candidate)
     assert same(weights(trained.candidate), candidate)
     assert before and all(a.equal(b) for a, b in zip(before, moments(trained), strict=True))
@@ -69,7 +71,7 @@ def test_accepting_keeps_the_optimiser(trained: SelfPlay) -> None:
 def test_rejecting_restores_the_best_and_resets_the_optimiser(trained: SelfPlay) -> None:
     best = weights(trained.best)
     decide(trained, 0.49)
-    assert trained.line["accepted"] is False
+    assert trained.line.accepted is False
     assert same(weights(trained.best), best)
     assert same(weights(trained.candidate), best)
     assert not trained.optimiser.state
@@ -83,7 +85,7 @@ def test_without_a_gate_every_candidate_is_accepted(trained: SelfPlay) -> None:
     trained.config = replace(trained.config, gate=False)
     candidate = weights(trained.candidate)
     decide(trained, 0.0)
-    assert trained.line["accepted"] is True
+    assert trained.line.accepted is True
     assert same(weights(trained.best), candidate)
 
 
@@ -104,7 +106,7 @@ def test_what_was_learned_is_judged_as_fresh_games_are(trained: SelfPlay) -> Non
     with torch.inference_mode():
         said = trained.candidate(torch.from_numpy(batch.planes)).wdl
     wanted = torch.nn.functional.cross_entropy(said, torch.from_numpy(batch.wdl))
-    assert trained.line["training"]["wdl_learned"] == pytest.approx(float(wanted), abs=1e-5)
+    assert trained.line.training.wdl_learned == pytest.approx(float(wanted), abs=1e-5)
 
 
 def test_rates_fall_over_the_run_and_the_policy_head_has_its_own(trained: SelfPlay) -> None:

@@ -80,10 +80,10 @@ def test_the_buffer_is_a_queue_of_the_newest_positions(
         queue.extend(rows_of(episode))
         assert buffer.size == len(queue)
         assert contents(buffer) == list(queue)
-    shares = buffer.outcome_shares()
-    for side, name in enumerate(("first", "second")):
-        told = Counter(row[2] for row in queue if row[0][-1] == side)
-        assert shares[name] == [told[outcome] for outcome in (WIN, DRAW, LOSS)]
+    outcomes = buffer.outcomes()
+    for side, counts in enumerate((outcomes.first, outcomes.second)):
+        counted = Counter(row[2] for row in queue if row[0][-1] == side)
+        assert counts == tuple(counted[outcome] for outcome in (WIN, DRAW, LOSS))
 
 
 def filled(capacity: int, games: int, skip: int = 0) -> ReplayBuffer:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -236,7 +237,7 @@ def test_a_match_that_ends_otherwise_when_repeated_leaves_no_other_best(
 
     def lost(run: SelfPlay, *arguments: Any) -> None:
         real(run, *arguments)
-        run.line["match"]["score"] = -1.0
+        run.line = replace(run.line, match=replace(run.line.match, score=-1.0))
 
     monkeypatch.setattr(SelfPlay, "match", lost)
     run = self_play(gate_open, folder, resume=True, stream=None)

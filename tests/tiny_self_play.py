@@ -10,7 +10,7 @@ from torch import Tensor
 from azfit.checkpoint import read_tensors
 from azfit.network import Network
 from azfit.self_play.config import SelfPlayConfig, settled
-from azfit.self_play.iteration_log import read_iterations
+from azfit.self_play.iteration import read_iterations
 
 # One game at a time: a network's answers depend on the number of rows by a rounding, so only then
 # are games that were lost and played again the same to the last bit.
@@ -49,7 +49,7 @@ def final_state(run: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
 
 def told_by(run: Path) -> list[dict[str, Any]]:
     """The lines of the iterations without what the clock decides."""
-    lines = read_iterations(run)
+    lines = [line.to_dict() for line in read_iterations(run)]
     assert len((run / "metrics.jsonl").read_text().splitlines()) == len(lines), "one is there twice"
     for line in lines:
         del line["seconds"], line["phase_seconds"]

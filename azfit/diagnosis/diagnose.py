@@ -46,12 +46,13 @@ from azfit.search import Evaluator
 from azfit.search_config import SearchConfig
 from azfit.self_play.assessment import SIDES, assess, judge
 from azfit.self_play.config import SelfPlayConfig, settled
-from azfit.self_play.iteration_log import read_iterations
+from azfit.self_play.episode import summarised
+from azfit.self_play.iteration import read_iterations
 from azfit.self_play.loop import read_config
 from azfit.self_play.play_games import play_games
 from azfit.self_play.replay import ReplayBatch
-from azfit.self_play.run import games_told
 from azfit.self_play.watched import watch, watched_positions
+from azfit.typed_json import to_json
 from solver.errors import InputError
 
 # Positions searched with an option and without, per side: a share is then known to 3 points.
@@ -85,7 +86,7 @@ def open_run(folder: Path, sims: int | None = None) -> Subject:
     game, best = game_by_name(config.game), folder / f"best{SUFFIX}"
     network = load_checkpoint(best, config.game)[0] if best.exists() else None
     games = read_games(folder, game)
-    lines = read_iterations(folder)
+    lines = [line.to_dict() for line in read_iterations(folder)]
     if not lines and not games.episodes:
         raise InputError(f"'{folder}' has no iteration and no game yet: let it run")
     evaluate = (
@@ -177,7 +178,7 @@ def diagnosis_of(subject: Subject, oracle: Oracle | None, judge_name: str) -> di
 
 def now_watched(subject: Subject) -> list[dict[str, Any]]:
     """One line with what the network says now of the watched positions."""
-    return [] if subject.network is None else [{"watch": watch(subject.network)}]
+    return [] if subject.network is None else [{"watch": to_json(watch(subject.network))}]
 
 
 def told_of_games(subject: Subject) -> dict[str, Any]:
@@ -189,8 +190,10 @@ def told_of_games(subject: Subject) -> dict[str, Any]:
         told["sides"] = history.sides_lately(lines)
     else:
         assert games is not None
-        entries = [games_told(games.episodes)]
-        fresh = {} if subject.network is None else assess(subject.network, batch_of(games))
+        entries = [to_json(summarised(games.episodes))]
+        fresh = {}
+        if subject.network is not None:
+            fresh = to_json(assess(subject.network, batch_of(games)))
         told["sides"] = history.by_side([fresh])
     told["outcomes"], told["starved"] = history.outcomes(entries), history.starved(entries)
     if games is not None and games.episodes:

@@ -14,10 +14,11 @@ import torch
 from numpy.typing import NDArray
 
 from azfit.network import Network
+from azfit.self_play.iteration import CLASSES as CLASSES
+from azfit.self_play.iteration import SIDES as SIDES
+from azfit.self_play.iteration import Assessment, ByClass, Fresh
 from azfit.self_play.replay import ReplayBatch
 
-SIDES = ("first", "second")
-CLASSES = ("win", "draw", "loss")
 ROWS_AT_A_TIME = 4096
 
 Floats = NDArray[np.float32]
@@ -63,31 +64,39 @@ def wdl_losses(said: Floats, became: NDArray[np.int64]) -> Floats:
     return np.asarray(-np.log(np.maximum(said[np.arange(len(said)), became], 1e-9)))
 
 
-def assess(network: Network, batch: ReplayBatch) -> dict[str, Any]:
+def assess(network: Network, batch: ReplayBatch) -> Fresh:
     """What the network says of positions against what became of them, by side."""
     policies, wdl = judge(network, batch.planes)
     said = wdl.argmax(axis=1)
     cross = -(batch.policy * np.log(np.maximum(policies, 1e-9))).sum(axis=1)
     wrong = wdl_losses(wdl, batch.wdl)
     targets, network_entropy = entropies(batch.policy), entropies(policies)
-    told: dict[str, Any] = {}
-    for side, name in enumerate(SIDES):
-        mine = batch.sides == side
-        if not mine.any():
+    sides: list[Assessment | None] = []
+    for side in range(len(SIDES)):
+        rows = batch.sides == side
+        if not rows.any():
+            sides.append(None)
             continue
         confusion = np.zeros((3, 3), np.int64)
-        np.add.at(confusion, (batch.wdl[mine], said[mine]), 1)
+        np.add.at(confusion, (batch.wdl[rows], said[rows]), 1)
         scores = f1_scores(confusion)
-        told[name] = {
-            "positions": int(mine.sum()),
-            "target_entropy": float(targets[mine].mean()),
-            "network_entropy": float(network_entropy[mine].mean()),
-            "kl": float((cross - targets)[mine].mean()),
-            "wdl_loss": float(wrong[mine].mean()),
-            "value": float((wdl[mine, 0] - wdl[mine, 2]).mean()),
-            "outcome": float(((batch.wdl[mine] == 0) * 1.0 - (batch.wdl[mine] == 2)).mean()),
-            "f1": dict(zip(CLASSES, scores, strict=True)),
-            "macro_f1": mean_f1(scores),
-            "confusion": confusion.tolist(),
-        }
-    return told
+        sides.append(
+            Assessment(
+                positions=int(rows.sum()),
+                target_entropy=float(targets[rows].mean()),
+                network_entropy=float(network_entropy[rows].mean()),
+                kl=float((cross - targets)[rows].mean()),
+                wdl_loss=float(wrong[rows].mean()),
+                value=float((wdl[rows, 0] - wdl[rows, 2]).mean()),
+                outcome=float(((batch.wdl[rows] == 0) * 1.0 - (batch.wdl[rows] == 2)).mean()),
+                f1=dict(zip(CLASSES, scores, strict=True)),
+                macro_f1=mean_f1(scores),
+                confusion=(_counts(confusion[0]), _counts(confusion[1]), _counts(confusion[2])),
+            )
+        )
+    return Fresh(*sides)
+
+
+def _counts(row: NDArray[np.int64]) -> ByClass:
+    win, draw, loss = row.tolist()
+    return win, draw, loss

@@ -15,7 +15,7 @@ import contextlib
 import os
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from azfit.games import Game
+from azfit.self_play.iteration import Games
 from solver.errors import CorruptTableError, InputError
 
 DRAWN = -1
@@ -122,6 +123,24 @@ class Episode:
         opening, codes, visits, moves, values = arrays
         counts = np.array(walks, np.uint32).reshape(3, 2)
         return cls(iteration, number, opening, codes, visits, moves, values, winner, counts)
+
+
+def summarised(episodes: Sequence[Episode]) -> Games:
+    """Outcomes by colour, lengths, and what the searches met, by side to move."""
+    winners = [episode.winner for episode in episodes]
+    walks = np.array([episode.walks for episode in episodes], np.int64).sum(axis=0)
+    walked, opened, starved = (tuple(counts) for counts in walks.tolist())
+    return Games(
+        played=len(episodes),
+        first_wins=winners.count(0),
+        second_wins=winners.count(1),
+        draws=winners.count(DRAWN),
+        positions=sum(episode.plies for episode in episodes),
+        mean_plies=float(np.mean([episode.length for episode in episodes])),
+        walked=walked,
+        open=opened,
+        starved=starved,
+    )
 
 
 # ---- files of games ------------------------------------------------------------------

@@ -11,8 +11,7 @@ from typing import Any, TextIO
 from tqdm import tqdm
 
 from azfit.metrics import read_metrics, tensorboard
-from azfit.self_play.assessment import SIDES
-from solver.errors import CorruptTableError
+from azfit.self_play.iteration import SIDES, Iteration, read_iterations
 from solver.storage import write_atomically
 
 
@@ -22,8 +21,9 @@ class IterationLog:
     def __init__(self, folder: Path, stream: TextIO | None, iteration: int) -> None:
         """iteration: how many are finished; lines of later ones, left by a crash, are dropped."""
         self._path, self._stream = folder / "metrics.jsonl", stream
-        lines = [line for line in read_iterations(folder) if line["iteration"] <= iteration]
-        text = "".join(json.dumps(line) + "\n" for line in lines)
+        known = [line.iteration for line in read_iterations(folder)]
+        lines = {line["iteration"]: line for line in read_metrics(self._path)}
+        text = "".join(json.dumps(lines[number]) + "\n" for number in known if number <= iteration)
         write_atomically(self._path, text.encode())
         self._board = tensorboard(folder)
         self._bar: tqdm[None] | None = None
@@ -45,15 +45,16 @@ class IterationLog:
             self._bar.close()
             self._bar = None
 
-    def write(self, iteration: int, seconds: float, told: dict[str, Any]) -> None:
-        """The iteration's line, everywhere."""
-        self._iteration = iteration
-        line = {"iteration": iteration, "seconds": round(seconds, 2), **told}
+    def write(self, line: Iteration) -> None:
+        """The line of a finished iteration, everywhere."""
+        self._iteration = line.iteration
+        entries = line.to_dict()
         with open(self._path, "a") as out:
-            out.write(json.dumps(line) + "\n")
+            out.write(json.dumps(entries) + "\n")
         if self._board is not None:
-            for name, value in flattened(told):
-                self._board.add_scalar(name, value, iteration)
+            del entries["iteration"], entries["seconds"]
+            for name, value in flattened(entries):
+                self._board.add_scalar(name, value, line.iteration)
             self._board.flush()
         if self._stream is not None:
             print(summary(line), file=self._stream, flush=True)
@@ -62,17 +63,6 @@ class IterationLog:
         self.end()
         if self._board is not None:
             self._board.close()
-
-
-def read_iterations(folder: Path) -> list[dict[str, Any]]:
-    """The lines of a run's metrics.jsonl, one an iteration, in order."""
-    path = folder / "metrics.jsonl"
-    try:
-        found = read_metrics(path) if path.exists() else []
-    except UnicodeDecodeError:
-        raise CorruptTableError(f"'{path}' is no text: remove it, and the run goes on") from None
-    by_iteration = {line["iteration"]: line for line in found if "iteration" in line}
-    return [by_iteration[iteration] for iteration in sorted(by_iteration)]
 
 
 def flattened(told: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, float]]:
@@ -87,19 +77,20 @@ def flattened(told: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, flo
             yield from flattened({str(i): v for i, v in enumerate(value)}, path + "/")
 
 
-def summary(line: dict[str, Any]) -> str:
-    """One iteration in one line."""
-    games, training, match = line["games"], line["training"], line["match"]
-    f1 = "/".join(
-        "-" if (one := line["fresh"].get(side, {}).get("macro_f1")) is None else f"{one:.2f}"
-        for side in SIDES
-    )
+def summary(line: Iteration) -> str:
+    """A whole iteration in one line."""
+    games, training, match, seconds = line.games, line.training, line.match, line.phase_seconds
+    assert games and training and match and seconds and line.elo is not None
+    assessed = {} if line.fresh is None else line.fresh.by_side()
+    scores = [assessed[side].macro_f1 if side in assessed else None for side in SIDES]
+    f1 = "/".join("-" if score is None else f"{score:.2f}" for score in scores)
+    spent = sum(part or 0.0 for part in (seconds.play, seconds.training, seconds.match))
     return (
-        f"{line['iteration']:4d}  X {games['first_wins']} Y {games['second_wins']} "
-        f"draw {games['draws']} ({games['mean_plies']:.0f} plies)  "
-        f"loss {training['loss']:.3f} (policy {training['policy']:.3f} wdl {training['wdl']:.3f} "
-        f"steps {training['steps']:.3f})  KL {training['kl']:.3f}  F1 {f1}  "
-        f"score {match['score']:.1%}±{match['standard_error']:.1%}  Elo {line['elo']:.0f}  "
-        f"{'accepted' if line['accepted'] else 'rejected'}  "
-        f"{sum(line['phase_seconds'].values()):.0f} s, {line['seconds'] / 60:.1f} min in all"
+        f"{line.iteration:4d}  X {games.first_wins} Y {games.second_wins} "
+        f"draw {games.draws} ({games.mean_plies:.0f} plies)  "
+        f"loss {training.loss:.3f} (policy {training.policy:.3f} wdl {training.wdl:.3f} "
+        f"steps {training.steps:.3f})  KL {training.kl:.3f}  F1 {f1}  "
+        f"score {match.score:.1%}±{match.standard_error:.1%}  Elo {line.elo:.0f}  "
+        f"{'accepted' if line.accepted else 'rejected'}  "
+        f"{spent:.0f} s, {line.seconds / 60:.1f} min in all"
     )

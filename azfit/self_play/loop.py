@@ -104,8 +104,8 @@ def _self_play(
                 with run.timed("match"):
                     run.match(workers, log)
                 run.decide()
-                run.line["workers_replaced"] = workers.replaced
-                log.write(run.iteration, run.seconds, run.line)
+                run.line = replace(run.line, workers_replaced=workers.replaced)
+                log.write(replace(run.line, iteration=run.iteration, seconds=round(run.seconds, 2)))
                 run.phase = "play"
                 run.save()
                 run.save_best()

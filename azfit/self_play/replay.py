@@ -10,13 +10,13 @@ Positions lie in a ring of numpy arrays; those of the oldest games are overwritt
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from azfit.games import Game
 from azfit.self_play.episode import Episode
+from azfit.self_play.iteration import BufferOutcomes
 
 Rows = NDArray[np.int64]
 
@@ -136,10 +136,8 @@ class ReplayBuffer:
             codes[:, -1],
         )
 
-    def outcome_shares(self) -> dict[str, Any]:
+    def outcomes(self) -> BufferOutcomes:
         """How the games behind the positions ended, by side to move."""
         wdl, sides = self.wdl[: self.size], self.codes[: self.size, -1]
-        return {
-            name: np.bincount(wdl[sides == side], minlength=3).tolist()
-            for side, name in enumerate(("first", "second"))
-        }
+        first, second = (np.bincount(wdl[sides == side], minlength=3).tolist() for side in (0, 1))
+        return BufferOutcomes(tuple(first), tuple(second))

@@ -34,7 +34,8 @@ from azfit.self_play.arena import Score
 from azfit.self_play.assessment import assess, judge, wdl_losses
 from azfit.self_play.config import SelfPlayConfig
 from azfit.self_play.elo import rating
-from azfit.self_play.episode import DRAWN, Episode, EpisodeFile, read_episodes
+from azfit.self_play.episode import Episode, EpisodeFile, read_episodes, summarised
+from azfit.self_play.iteration import Iteration, MatchResult, PhaseSeconds, Training
 from azfit.self_play.iteration_log import IterationLog
 from azfit.self_play.openings import Opening, random_openings
 from azfit.self_play.play_games import game_seed
@@ -72,7 +73,7 @@ class SelfPlay:
         self.iteration, self.phase = 0, "play"
         self.pool: list[tuple[int, float]] = [(0, 0.0)]
         """The bests so far: the iterations after which they were accepted, and their ratings."""
-        self.line: dict[str, Any] = {}
+        self.line = Iteration()
         """What is known of the iteration under way, to be logged at its end."""
         self.seconds_before, self._began = 0.0, time.monotonic()
 
@@ -94,8 +95,9 @@ class SelfPlay:
         """Notes how long this phase took, in the line of the iteration."""
         began = time.monotonic()
         yield
-        took = self.line.setdefault("phase_seconds", {})
-        took[phase] = round(time.monotonic() - began, 2)
+        took = {phase: round(time.monotonic() - began, 2)}
+        so_far = self.line.phase_seconds or PhaseSeconds()
+        self.line = replace(self.line, phase_seconds=replace(so_far, **took))
 
     def _new_optimiser(self) -> torch.optim.AdamW:
         """AdamW over the candidate; the policy head learns at a rate of its own."""
@@ -130,8 +132,11 @@ class SelfPlay:
             games.close()
         episodes = read_episodes(path, self.game)
         self.positions[self.iteration] = self._enter(episodes)
-        self.line = {"games": games_told(episodes), "buffer": self.buffer.outcome_shares()}
-        self.line["fresh"] = assess(self.candidate, self._fresh(episodes))
+        self.line = Iteration(
+            games=summarised(episodes),
+            buffer=self.buffer.outcomes(),
+            fresh=assess(self.candidate, self._fresh(episodes)),
+        )
         log.end()
 
     def _fresh(self, episodes: list[Episode]) -> ReplayBatch:
@@ -201,13 +206,14 @@ class SelfPlay:
                     sums[name] = sums.get(name, 0.0) + value / (steps * config.epochs)
                 log.advance()
         self.candidate.eval()
-        self.line["training"] = {
+        training = Training(
             **sums,
-            "wdl_learned": self._wdl_learned(),
-            "steps_taken": steps * config.epochs,
-            "learning_rate": self.optimiser.param_groups[0]["lr"],
-            "positions": buffer.size,
-        }
+            wdl_learned=self._wdl_learned(),
+            steps_taken=steps * config.epochs,
+            learning_rate=self.optimiser.param_groups[0]["lr"],
+            positions=buffer.size,
+        )
+        self.line = replace(self.line, training=training)
         log.end()
 
     def _wdl_learned(self) -> float:
@@ -256,8 +262,15 @@ class SelfPlay:
             told = self._play_match(workers, log, some, "pool")
             results.append((known, float(told.games), told.games * told.share))
         workers.forget("pool")
-        self.line["match"] = score.to_dict()
-        self.line["elo"] = rating(results, self.pool[-1][1])
+        result = MatchResult(
+            games=score.games,
+            score=score.share,
+            standard_error=score.standard_error,
+            wins=score.wins,
+            draws=score.draws,
+            losses=score.losses,
+        )
+        self.line = replace(self.line, match=result, elo=rating(results, self.pool[-1][1]))
         log.end()
 
     def _openings(self, games: int, draw: int) -> list[Opening]:
@@ -286,14 +299,14 @@ class SelfPlay:
 
     def decide(self) -> None:
         """Accept keeps the optimiser's state; reject restores the best and resets it."""
-        score = self.line["match"]["score"]
-        accepted = not self.config.gate or score >= self.config.accept
-        self.line["accepted"] = accepted
-        self.line["watch"] = watch(self.candidate)
+        match, elo = self.line.match, self.line.elo
+        assert match is not None and elo is not None
+        accepted = not self.config.gate or match.score >= self.config.accept
+        self.line = replace(self.line, accepted=accepted, watch=watch(self.candidate))
         self.iteration += 1
         if accepted:
             self.best = copy_of(self.candidate)
-            self.pool.append((self.iteration, self.line["elo"]))
+            self.pool.append((self.iteration, elo))
             self.pool = thinned(self.pool, self.config.keep)
         else:
             self.candidate.load_state_dict(self.best.state_dict())
@@ -336,7 +349,7 @@ class SelfPlay:
             "phase": self.phase,
             "seconds": self.seconds,
             "pool": self.pool,
-            "line": self.line,
+            "line": self.line.to_dict(),
             "network": self.best.config.to_dict(),
         }
         write_tensors(self.folder / "resume.safetensors", tensors, about)
@@ -370,7 +383,7 @@ class SelfPlay:
                 self.optimiser.state[parameter] = state
         self.iteration, self.phase = int(about["iteration"]), str(about["phase"])
         self.pool = [(int(i), float(r)) for i, r in about["pool"]]
-        self.line = about["line"]
+        self.line = Iteration.from_dict(about["line"])
         self.seconds_before, self._began = float(about["seconds"]), time.monotonic()
 
 
@@ -388,18 +401,3 @@ def copy_of(network: Network) -> Network:
     copy = Network(network.config)
     copy.load_state_dict(network.state_dict())
     return copy.eval()
-
-
-def games_told(episodes: list[Episode]) -> dict[str, Any]:
-    """Outcomes by colour, lengths, and what the searches met, by side."""
-    winners = [one.winner for one in episodes]
-    walks = np.array([one.walks for one in episodes], np.int64).sum(axis=0)
-    return {
-        "played": len(episodes),
-        "first_wins": winners.count(0),
-        "second_wins": winners.count(1),
-        "draws": winners.count(DRAWN),
-        "positions": sum(one.plies for one in episodes),
-        "mean_plies": float(np.mean([one.length for one in episodes])),
-        **{name: walks[i].tolist() for i, name in enumerate(("walked", "open", "starved"))},
-    }

@@ -3,11 +3,10 @@ replies."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from azfit.games import Game
 from azfit.network import Network
 from azfit.self_play.assessment import judge
+from azfit.self_play.iteration import Watch, WatchedPosition
 
 
 def watched_positions(game: Game) -> dict[str, list[int]]:
@@ -20,15 +19,15 @@ def watched_positions(game: Game) -> dict[str, list[int]]:
     return {"start": [], "reply": [middle]}
 
 
-def watch(network: Network) -> dict[str, Any]:
+def watch(network: Network) -> Watch:
     """The network's policy and value in the watched positions."""
-    game, told = network.game, {}
+    game, positions = network.game, {}
     for name, moves in watched_positions(game).items():
         planes = game.planes(game.play_all(moves)[None])
         policies, wdl = judge(network, planes)
-        told[name] = {
-            "moves": moves,
-            "policy": [round(float(p), 5) for p in policies[0]],
-            "value": float(wdl[0, 0] - wdl[0, 2]),
-        }
-    return told
+        positions[name] = WatchedPosition(
+            moves=tuple(moves),
+            policy=tuple(round(float(p), 5) for p in policies[0]),
+            value=float(wdl[0, 0] - wdl[0, 2]),
+        )
+    return Watch(**positions)
