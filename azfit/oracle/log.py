@@ -9,10 +9,10 @@ from typing import Any, Protocol, TextIO
 
 from tqdm import tqdm
 
+from azfit.curves.oracle import draw_curves
 from azfit.metrics import tensorboard
 from azfit.objective import Metrics
 from azfit.oracle.config import TrainingConfig
-from azfit.oracle.curves import draw_curves
 
 
 class Told(Protocol):

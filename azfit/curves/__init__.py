@@ -1,19 +1,20 @@
-"""The curves of a run of either kind as one PNG."""
+"""Curves of runs, one module per kind of run; ``draw_run`` looks at a folder and picks one."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from azfit.diagnosis.curves import draw_self_play
-from azfit.oracle.curves import draw_curves
-from azfit.self_play.iteration import read_iterations
-from azfit.self_play.loop import read_config
+from azfit.curves.oracle import draw_curves
 from solver.errors import InputError
 from solver.plotting import pyplot
 
 
 def draw_run(folder: Path, png: Path | None = None) -> Path:
     """Draws ``folder/curves.png``, or the file that is given; returns its path."""
+    from azfit.diagnosis.curves import draw_self_play
+    from azfit.self_play.iteration import read_iterations
+    from azfit.self_play.loop import read_config
+
     png = png or folder / "curves.png"
     metrics = folder / "metrics.jsonl"
     if not metrics.exists():
