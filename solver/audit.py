@@ -26,6 +26,7 @@ from solver.index import (
 )
 from solver.kernels import Crew, ffi, lib, pointer
 from solver.machine import zeroed
+from solver.manifest import check_whole, is_there
 from solver.progress import Progress, Silent
 from solver.records import (
     RecordFile,
@@ -37,7 +38,6 @@ from solver.records import (
 )
 from solver.retrograde import count_values
 from solver.rules import Rules
-from solver.storage import check_whole, is_there
 from solver.table import DenseTable, counts_of_table, solve_command, table_path
 from solver.values import FINISHED, IMPOSSIBLE, UNDECIDED, describe
 

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solver.errors import CorruptTableError
+from solver.manifest import NewFile, checked_blocks, is_there, open_manifest, remove
 from solver.rules import Rules
-from solver.storage import NewFile, checked_blocks, is_there, open_manifest, remove
 from solver.values import IMPOSSIBLE
 
 BYTES_AT_A_TIME = 1 << 24

@@ -25,9 +25,9 @@ from solver.errors import CorruptTableError
 from solver.index import node_count, slice_sizes
 from solver.kernels import Crew, ffi, index_of, lib, pointer
 from solver.machine import zeroed
+from solver.manifest import Manifest, NewFile, checked_blocks, open_manifest
 from solver.progress import Progress, Silent
 from solver.rules import Rules
-from solver.storage import Manifest, NewFile, checked_blocks, open_manifest
 
 Bytes = NDArray[np.uint8]
 

@@ -27,10 +27,10 @@ from solver.index import (
     node_count,
 )
 from solver.kernels import index_of, lib, pointer
+from solver.manifest import Manifest, NewFile, check_block, is_there, open_manifest
 from solver.records import HEADER_BYTES, RECORD_BYTES, RecordFile, data_path, open_records
 from solver.retrograde import Solution
 from solver.rules import Position, Rules
-from solver.storage import Manifest, NewFile, check_block, is_there, open_manifest
 from solver.values import (
     FOR_THE_OPPONENT,
     IMPOSSIBLE,

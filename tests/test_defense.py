@@ -15,11 +15,11 @@ from solver.defense_sample import in_any_view, move_worth, sample_positions
 from solver.errors import InputError
 from solver.index import find_nodes, look_up_positions, node_count, position_arrays
 from solver.kernels import Crew
+from solver.manifest import NewFile
 from solver.playout import Positions, is_open, winning_cells
 from solver.records import data_path, merge, open_records, swap_colours, write_wins
 from solver.retrograde import Solution, solve
 from solver.rules import Position, Rules
-from solver.storage import NewFile
 from solver.table import RecordTable, open_table, write_table
 from solver.values import IMPOSSIBLE
 

@@ -35,9 +35,9 @@ from solver import (
     write_wins,
 )
 from solver.kernels import Crew
+from solver.manifest import NewFile
 from solver.records import data_path, mark_impossible, read_into_tables
 from solver.retrograde import count_values
-from solver.storage import NewFile
 
 RULES33 = Rules(3, 3, 3)
 VARIANT33 = ("--n", "3", "--m", "3")

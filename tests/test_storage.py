@@ -30,13 +30,14 @@ from solver import (
     NoRoomError,
     Rules,
     Solution,
+    manifest,
     open_records,
     open_table,
     solve,
-    storage,
 )
 from solver.checkpoint import CheckpointFile
-from solver.storage import NewFile, check_whole, open_manifest, writing_in
+from solver.manifest import NewFile, check_whole, open_manifest
+from solver.storage import writing_in
 
 CLI = str(Path(__file__).parents[1] / "cli.py")
 VARIANT33 = ("--n", "3", "--m", "3")
@@ -86,7 +87,7 @@ def names_in(folder: Path) -> set[str]:
 
 @pytest.fixture
 def every_kill(tmp_path: Path, killed_at_line: Callable[..., bool]) -> EveryKill:
-    """One folder for every line of storage.py at which work can be killed, killed there."""
+    """One folder for every line of manifest.py at which work can be killed, killed there."""
 
     def folders(
         prepare: Callable[[Path], object], work: Callable[[Path], object]
@@ -96,7 +97,7 @@ def every_kill(tmp_path: Path, killed_at_line: Callable[..., bool]) -> EveryKill
             folder = tmp_path / f"killed-at-{number}"
             folder.mkdir()
             prepare(folder)
-            if not killed_at_line(number, storage, lambda here=folder: work(here)):
+            if not killed_at_line(number, manifest, lambda here=folder: work(here)):
                 break
             yield folder
             number += 1
@@ -119,7 +120,7 @@ def test_kill_at_any_line_leaves_the_old_version_or_the_new_one(
     found = set()
     for folder in every_kill(prepare, lambda here: write_version(here / "file", 2)):
         removed = Path(shutil.copytree(folder, folder / "removed"))
-        storage.remove(removed / "file")
+        manifest.remove(removed / "file")
         assert names_in(removed) == set(), "litter outlives the file"
         removed.rmdir()
         version = read_version(folder / "file")
@@ -215,11 +216,11 @@ def test_kill_while_a_file_is_removed_never_leaves_one_that_is_refused(
     """The next solve meets a whole checkpoint or none: both let it go on."""
     for folder in every_kill(
         lambda folder: write_version(folder / "file", 1),
-        lambda here: storage.remove(here / "file"),
+        lambda here: manifest.remove(here / "file"),
     ):
         if (folder / "file").exists():  # what CheckpointFile.load asks first
             assert read_version(folder / "file") == 1
-        storage.remove(folder / "file")
+        manifest.remove(folder / "file")
         assert names_in(folder) == set()
 
 
@@ -674,7 +675,7 @@ def test_the_writer_of_a_folder_finishes_what_was_decided_there(tmp_path: Path) 
         new.commit({})
     (tmp_path / "other").rename(tmp_path / "file.new")
     (tmp_path / "other.json").rename(tmp_path / "file.json.new")
-    with storage.writing_in(tmp_path):
-        storage.open_manifest(path, "table", "remedy")
+    with writing_in(tmp_path):
+        open_manifest(path, "table", "remedy")
     assert path.read_bytes() == b"new"
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["file", "file.json"]
