@@ -3,8 +3,8 @@
     python bench/connect4_solver.py             # sets of FADEFOUR_CONNECT4_SETS, empty board
     python bench/connect4_solver.py --limit 50 --megabytes 256 --no-empty FILE...
 
-Without files and without the folder of the setting the tests' own positions are used, which are
-late and easy. Time is processor time on one thread.
+Without files, and if FADEFOUR_CONNECT4_SETS is not set, the tests' own positions are used, which
+are late and easy. Time is processor time on one thread.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ def solve_all(solver: Connect4Solver, positions: list[Scored]) -> tuple[int, int
 
 @click.command()
 @click.argument("files", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--limit", type=int, help="The first so many positions of each file only.")
+@click.option("--limit", type=int, help="Use only the first N positions of each file.")
 @click.option("--megabytes", default=MEGABYTES, show_default=True, help="Size of the table.")
-@click.option("--empty/--no-empty", default=True, show_default=True, help="The empty board, cold.")
+@click.option("--empty/--no-empty", default=True, show_default=True, help="Also the empty board.")
 def main(files: tuple[Path, ...], limit: int | None, megabytes: int, empty: bool) -> None:
-    """Print mean nodes and time of each set, each begun with an empty table."""
+    """Print mean nodes and time of each set, each started with an empty table."""
     print(f"table of {megabytes} MB, one thread, processor time")
     for path in files or set_files() or [OWN]:
         positions = read_set(path)[:limit]
@@ -46,7 +46,7 @@ def main(files: tuple[Path, ...], limit: int | None, megabytes: int, empty: bool
         print(
             f"  {path.stem:<20} {correct:4} of {len(positions):4} correct"
             f" {nodes / len(positions):14,.1f} nodes"
-            f" {1000 * sum(seconds) / len(positions):10.3f} ms a position;"
+            f" {1000 * sum(seconds) / len(positions):10.3f} ms per position;"
             f" longest {max(seconds):7.2f} s, all {sum(seconds):7.1f} s",
             flush=True,
         )

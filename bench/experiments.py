@@ -2,11 +2,11 @@
 
 ``python bench/experiments.py --game connect4 --runs runs/experiments`` plays every variant with
 every seed at the same budget (the same number of games and simulations), grades the network after
-each iteration and the last one with search too, and prints the tables as Markdown. Drop-oldest is
+each iteration, and the last one with search too, and prints the tables as Markdown. Drop-oldest is
 judged by the table in ``--data`` on a sample of positions, Connect Four by the solver on sets of
-positions (those that ``fadefour grade --game connect4`` takes). Runs that are finished are not
-played again; an interrupted one is resumed. ``--init CHECKPOINT`` asks the same of a network that
-knows the game: every run begins with it, at a lower learning rate, in a folder of its own name.
+positions (those that ``fadefour grade --game connect4`` uses). Finished runs are not repeated; an
+interrupted one is resumed. ``--init CHECKPOINT`` starts every run from a network that knows the
+game, at a lower learning rate, in a folder named after it.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ BASE: dict[str, Any] = {
 }
 BY_GAME: dict[str, dict[str, Any]] = {DROP: {}, CONNECT4: {"width": 32, "blocks": 2}}
 
-FROM_TRAINED = {"lr": 5e-4}  # with --init: what is known is to be kept
+FROM_TRAINED = {"lr": 5e-4}  # with --init: keep what the network knows
 
-HARSH = {"fpu_reduction": 0.4}  # as the users had it when their search starved
+HARSH = {"fpu_reduction": 0.4}  # as in the reference runs of docs/diagnostics.md
 JUDGING_SIMS = 100
 
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -92,8 +92,8 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
 # ---- playing and judging --------------------------------------------------------------
 
 Judge = Callable[[NetworkEvaluator, int | None], dict[str, Group]]
-"""(network, simulations or None) -> how it does: all, the first and the second player to move, and
-positions that are won, drawn, lost."""
+"""(network, simulations or None) -> its grade: on all positions, with the first and the second
+player to move, and on positions that are won, drawn, lost."""
 
 TRUTH = "truth.json"
 
@@ -123,7 +123,7 @@ def table_judge(data: Path, sample: int) -> Judge:
 
 def sets_judge(data: Path) -> Judge:
     @functools.cache
-    def sets() -> list[LabelledSet]:  # what is not known yet takes its time to solve
+    def sets() -> list[LabelledSet]:  # solving unknown positions takes a while
         return labelled_sets([], None, 1, data)
 
     def judge(network: NetworkEvaluator, sims: int | None) -> dict[str, Group]:
@@ -161,7 +161,7 @@ def play(folder: Path, given: dict[str, Any], init: Path | None) -> None:
 
 
 def judge_run(folder: Path, judge: Judge) -> None:
-    """Writes what every network of a run is worth, unless it has been written before."""
+    """Grades every network of a run, unless that was done before."""
     if (folder / TRUTH).exists():
         return
     networks = [load_checkpoint(path)[0] for path in checkpoints_in(folder / "checkpoints")]
@@ -173,7 +173,7 @@ def judge_run(folder: Path, judge: Judge) -> None:
     write_atomically(folder / TRUTH, (json.dumps(told, indent=1) + "\n").encode())
 
 
-# ---- telling --------------------------------------------------------------------------
+# ---- report ---------------------------------------------------------------------------
 
 ALL = "blunders, all"
 COLUMNS = {
@@ -201,13 +201,13 @@ class Results:
         return [json.loads((folder / TRUTH).read_text()) for folder in self.folders(variant)]
 
     def answered(self) -> dict[str, list[str]]:
-        """The questions of which more than the base has been played, with those variants."""
+        """The questions for which more than the base was played, with their variants."""
         played = {q: [v for v in found if self.folders(v)] for q, found in QUESTIONS.items()}
         return {question: found for question, found in played.items() if len(found) > 1}
 
 
 def starved(folder: Path) -> list[float]:
-    """Of the nodes with an untried move, those whose FPU without clamp is below -1, by side."""
+    """The share of nodes with an untried move whose FPU, unclamped, is below -1; by side."""
     games = [line.games for line in read_iterations(folder) if line.games is not None]
     met = np.array([one.starved for one in games], float).sum(axis=0)
     among = np.array([one.open for one in games], float).sum(axis=0)
@@ -235,7 +235,7 @@ def report(results: Results) -> str:
 
 
 def draw(results: Results, png: Path) -> None:
-    """Blunders against iterations, a panel a question; thin lines are seeds, thick ones means."""
+    """Blunders by iteration, one panel per question; thin lines are seeds, thick ones means."""
     plt, answered = pyplot(), results.answered()
     figure, axes = plt.subplots(
         1, len(answered), figsize=(4.5 * len(answered), 5), sharex=True, sharey=True, squeeze=False
@@ -265,10 +265,10 @@ def main() -> None:
     parser.add_argument("--runs", type=Path, default=Path("runs/experiments"))
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--only", nargs="+", choices=VARIANTS, default=list(VARIANTS))
-    parser.add_argument("--sample", type=int, default=10_000, help="Positions of drop-oldest.")
-    parser.add_argument("--iterations", type=int, help="Fewer or more than the base has.")
-    parser.add_argument("--init", type=Path, help="Begin every run with this checkpoint.")
-    parser.add_argument("--processes", type=int, default=2, help="Runs side by side.")
+    parser.add_argument("--sample", type=int, default=10_000, help="Positions (drop-oldest).")
+    parser.add_argument("--iterations", type=int, help="Iterations per run, if not the base's.")
+    parser.add_argument("--init", type=Path, help="Start every run from this checkpoint.")
+    parser.add_argument("--processes", type=int, default=2, help="Runs at the same time.")
     parser.add_argument("--png", type=Path)
     given = parser.parse_args()
     judge = table_judge(given.data, given.sample) if given.game == DROP else sets_judge(given.data)

@@ -1,4 +1,4 @@
-"""Positions a second of each inference back-end that works here, by the rows in a call.
+"""Positions per second of each inference back-end that works here, by boards per call.
 
 ``python bench/inference_speed.py [CHECKPOINT] [--threads 1]``: the shipped network by default.
 """
@@ -29,7 +29,7 @@ def measure_backends(
     seconds: float = 1.0,
     threads: int | None = None,
 ) -> dict[str, dict[int, float]]:
-    """Positions a second of each back-end that works here, by the number of rows in a call."""
+    """Positions per second of each back-end that works here, by boards per call (``rows``)."""
     generator = np.random.default_rng(0)
     rates: dict[str, dict[int, float]] = {}
     for backend in BACKENDS:
@@ -58,7 +58,7 @@ def main() -> None:
     network = load_checkpoint(checkpoint_path(given.checkpoint))[0]
     for backend, rates in measure_backends(network, threads=given.threads).items():
         told = ", ".join(f"{rows}: {rate:,.0f}" for rows, rate in rates.items())
-        print(f"{backend:<8} positions/s by rows {told}")
+        print(f"{backend:<8} positions/s by boards per call {told}")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Which network learns fastest here: the same time for each, one table at the end.
+"""Which network learns fastest on this machine: each is trained for the same time.
 
 ``python bench/network_choice.py --data data --minutes 3 --threads 2 [--only default ...]`` prints
-Markdown. Shares of moves that lose the result are of held-out positions: all, and the critical
-ones among them (where a move can go wrong). Run it on an otherwise idle machine.
+a Markdown table. Shares of moves that lose the result are measured on held-out positions: all of
+them, and the critical ones (where some move loses the result). Run it on an otherwise idle machine.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def main() -> None:
     parser.add_argument("--data", default="data")
     parser.add_argument("--minutes", type=float, default=3.0)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--only", nargs="*", default=[], help="parts of names")
+    parser.add_argument("--only", nargs="*", default=[], help="Only these: parts of names.")
     options = parser.parse_args()
     with open_table(options.data, Rules()) as opened:
         table = cast(DenseTable, opened)
@@ -75,7 +75,7 @@ def main() -> None:
             evaluate_seconds=1e6,
             save_seconds=1e6,
         )
-        print("| network | parameters | positions seen | result lost | ... critical | WDL wrong |")
+        print("| network | parameters | positions seen | result lost | critical | W/D/L wrong |")
         print("|---|---|---|---|---|---|")
         for name, config in candidates(base).items():
             if not options.only or any(part in name for part in options.only):

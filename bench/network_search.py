@@ -1,8 +1,8 @@
-"""Search with a network: simulations per second, and the share of the time that is not the network.
+"""Search with a network: simulations per second, and the share of time outside the network.
 
     python bench/network_search.py [--trees 512] [--sims 100] [--threads 2]
 
-The network is the default one with random weights; its evaluator is timed from inside the search.
+The network is the default one with random weights; the time it takes is measured within the search.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from azfit.network import Network, NetworkConfig
 @click.option("--trees", default=512, show_default=True)
 @click.option("--sims", default=100, show_default=True)
 @click.option("--threads", default=2, show_default=True)
-@click.option("--backend", default=None, help="torch, compile or onnx.  [default: ours]")
+@click.option("--backend", default=None, help="torch, compile or onnx.  [default: torch]")
 def main(trees: int, sims: int, threads: int, backend: str | None) -> None:
     game = game_by_name("drop-4-4-4")
     torch.manual_seed(1)
@@ -39,7 +39,7 @@ def main(trees: int, sims: int, threads: int, backend: str | None) -> None:
 
     search = Search(game, trees, SearchConfig(sims=sims, noise_eps=0.0), seed=1)
     states = random_states(game, trees, 8)
-    evaluator(game.planes(states))  # the first call is not like the others
+    evaluator(game.planes(states))  # the first call includes one-time setup
     search.reset(states)
     began = time.perf_counter()
     search.run(evaluate)

@@ -1,4 +1,6 @@
-"""Labelled positions a second on one core, by source: ``python bench/sampler_speed.py [--data D]``.
+"""Labelled positions per second on one core, by source of the positions.
+
+``python bench/sampler_speed.py [--data DIR]``.
 
 Two forms: "compact" is what training reads (pieces, policy, values of position and moves), "all"
 adds float planes and masks.

@@ -3,9 +3,9 @@
     python bench/search_speed.py                         # 4x4 drop-oldest, 100 simulations
     python bench/search_speed.py --game gomoku-15 --sims 800 --trees 50
 
-Every round starts trees anew from random positions a few plies into the game; only the search is
-timed. The last column is the same work done batch by batch, one leaf per tree and call, features
-filled and evaluations handed over from Python, as with a network that takes no time.
+Every round starts new trees from random positions a few plies into the game; only the search is
+timed. The last column is the same work done batch by batch, one leaf per tree and call, with
+features and evaluations passed through Python, as with a network that takes no time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from azfit.games import Result
 
 
 def random_states(game: Game, count: int, plies: int, seed: int = 0) -> NDArray[np.uint8]:
-    """States after at most so many random plies, in which play goes on."""
+    """States after at most ``plies`` random plies, all of games still going on."""
     draw = np.random.default_rng(seed)
     states = np.tile(game.start(), (count, 1))
     for _ in range(plies):

@@ -1,10 +1,10 @@
-"""Self-play throughput: network-backed simulations a second on this machine.
+"""Self-play throughput: network-backed simulations per second on this machine.
 
 ``python bench/self_play_speed.py [--game connect4] [--workers 2]``: games of a random network of
-the game's default shape (Connect Four: a 64 x 4 residual tower), 100 simulations a move, one torch
-thread a worker. A simulation ends in a leaf that the network evaluates, in a leaf it has evaluated
-before, or in a finished game; the shares are printed too. Where pgx and mctx are installed, theirs
-in the same run.
+the game's default shape (Connect Four: a 64 x 4 residual tower), 100 simulations per move, one
+torch thread per worker. A simulation ends in a leaf that the network evaluates, in a leaf whose
+evaluation is in the cache, or in a finished game; the shares are printed too. Where pgx and mctx
+are installed, they are measured in the same run. Compare ratios: rates differ between machines.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from azfit.self_play.play_games import play_games
 
 
 def play(worker: int, game: str, games: int, barrier: Any, told: Any) -> None:
-    """One worker: simulations, positions asked for, positions computed, seconds."""
+    """One worker; reports simulations, positions asked for, positions computed, seconds."""
     import torch
 
     torch.set_num_threads(1)
@@ -65,7 +65,7 @@ def measure(game: str, workers: int, games: int) -> None:
     print(
         f"{game}, {workers} workers of {games} games: {sims / seconds:,.0f} simulations/s "
         f"({computed / sims:.0%} computed by the network, {(asked - computed) / sims:.0%} "
-        f"remembered, {1 - asked / sims:.0%} ended the game); {computed / seconds:,.0f} "
+        f"in the cache, {1 - asked / sims:.0%} ended the game); {computed / seconds:,.0f} "
         f"evaluations/s; {seconds:.1f} s"
     )
 

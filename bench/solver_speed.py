@@ -1,9 +1,10 @@
 """``make bench``: the solver's speed, as ratios within one run.
 
 Prints, for 4x4 m=4 k=4: the textbook X-win solve (bench/textbook.c, one thread), our solve of both
-players on all slices, the audit, the files beside plainly writing and checksumming the same
-bytes, and probing. The textbook's records must equal ours byte for byte, or this exits with 1.
-``--m5`` adds 4x4 m=5 (5 GB of memory, about a minute). Short runs are repeated; medians.
+players on all slices, the audit, writing the files compared with plainly writing and checksumming
+the same bytes, and probing. If the textbook's records do not equal ours byte for byte, the exit
+code is 1. ``--m5`` adds 4x4 m=5 (5 GB of memory, about a minute). Short runs are repeated and the
+median is shown.
 """
 
 from __future__ import annotations
@@ -112,7 +113,7 @@ def bench_probing(folder: Path, rules: Rules) -> None:
 def main() -> int:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--m5", action="store_true", help="also solve 4x4 m=5")
-    options.add_argument("--no-textbook", action="store_true", help="leave out the two minutes")
+    options.add_argument("--no-textbook", action="store_true", help="skip the slow textbook")
     asked = options.parse_args()
     rules = Rules()
     show("threads", str(available_cores()))
