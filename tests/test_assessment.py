@@ -60,9 +60,7 @@ def test_everything_is_told_by_side_as_counted_by_hand() -> None:
             sums["outcome"].append(1.0 - float(batch.wdl[i]))
             pairs.append((int(batch.wdl[i]), wdl.index(max(wdl))))
         for key, values in sums.items():
-            assert getattr(assessment, key) == pytest.approx(
-                sum(values) / len(values), abs=1e-5
-            )
+            assert getattr(assessment, key) == pytest.approx(sum(values) / len(values), abs=1e-5)
         for outcome, key in enumerate(("win", "draw", "loss")):
             right = pairs.count((outcome, outcome))
             true = sum(1 for truth, _ in pairs if truth == outcome)
