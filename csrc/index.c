@@ -181,8 +181,9 @@ static void fill_beginnings(ff_index *index) {
     uint8_t axis_pairs = 0;
     for (uint8_t first = 0; first < cells; first++) {
         for (uint8_t second = 0; second < cells; second++) {
-            if (first == second) continue;
             int pair = first * cells + second;
+            index->pair_transform[pair] = FF_UNRESOLVED;
+            if (first == second) continue; /* no pair, so nothing looks it up */
             uint8_t begin[3] = {first, second, 0};
             index->pair_transform[pair] =
                 look_at_beginning(index, begin, 2, &index->pair_rank[0][pair], pair_step);

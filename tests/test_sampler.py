@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import permutations
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,11 +13,12 @@ import pytest
 from numpy.typing import NDArray
 
 from azfit.games import DropOldest
+from azfit.kernels import ffi, lib
 from azfit.oracle.sampler import Batch, SampleMix, Sampler, byte_shares, label_nodes
 from solver import Rules, find_nodes, open_table, solve, symmetry_of, write_table
 from solver.errors import InputError
 from solver.export import is_validation, look_up_codes
-from solver.index import node_count, position_of, slice_bases
+from solver.index import list_codes, node_count, position_of, slice_bases, slice_sizes
 from solver.table import DenseTable
 
 VARIANTS = [Rules(3, 3, 3), Rules(4, 3, 3), Rules(3, 4, 3)]
@@ -125,6 +127,47 @@ def test_every_node_is_unranked_as_the_index_does(table: DenseTable) -> None:
     possible = ~impossible
     found, _ = find_nodes(x[possible], y[possible], to_move[possible], rules)
     assert np.array_equal(found, nodes[possible])
+
+
+def beginnings_of(rules: Rules, pieces: int) -> list[tuple[tuple[int, int], int]]:
+    """The sampler's list for this slice: two cells, and the rank of the first node behind them."""
+    index, beginnings = ffi.new("ff_index *"), ffi.new("ff_beginnings *")
+    assert lib.ff_index_init(index, rules.n, rules.m, rules.k) == lib.FF_OK
+    lib.ff_beginnings_init(beginnings, index)
+    return [
+        (tuple(beginnings.cells[pieces][i]), beginnings.first[pieces][i])
+        for i in range(beginnings.count[pieces])
+    ]
+
+
+@pytest.mark.parametrize("rules", [*VARIANTS, Rules(4, 5, 4), Rules(5, 4, 4)], ids=lambda r: r.name)
+def test_beginnings_are_all_pairs_that_break_the_symmetry_in_order(rules: Rules) -> None:
+    """Against turning every pair eight times, and against the enumeration of the slice."""
+    image = symmetry_of(rules).image.tolist()
+    expected = []
+    for pair in permutations(range(rules.cells), 2):
+        images = [tuple(turned[cell] for cell in pair) for turned in image]
+        if min(images) == pair and images.count(pair) == 1:
+            expected.append(pair)
+    for pieces in range(2, 6):
+        codes = list_codes(slice_bases(rules)[pieces], slice_sizes(rules)[pieces], rules)
+        of_two = codes >> np.uint64(48)  # the number of pieces and the first two cells
+        listed = beginnings_of(rules, pieces)
+        assert [pair for pair, _ in listed] == expected
+        for (first, second), rank in listed:
+            assert rank == np.searchsorted(of_two, pieces << 12 | first << 6 | second)
+
+
+def test_beginnings_serve_nine_tenths_of_the_ranks() -> None:
+    """The share that a binary search of the list finds, over a grid of ranks of 4x4 m=4."""
+    rules, pieces = Rules(), 8
+    first = np.array([rank for _, rank in beginnings_of(rules, pieces)])
+    sequences = slice_sizes(rules)[pieces]
+    behind_two_cells = 14 * 13 * 12 * 11 * 10 * 9
+    ranks = np.linspace(0, sequences - 1, 100_001).astype(np.int64)
+    place = np.searchsorted(first, ranks, side="right") - 1
+    served = (place >= 0) & (ranks - first[place] < behind_two_cells)
+    assert served.mean() == pytest.approx(0.9, abs=0.005)
 
 
 def test_the_held_out_part_is_never_drawn_for_training(table: DenseTable) -> None:
