@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from solver.errors import FadefourError
+from solver.errors import FadefourError, InputError
+from solver.rules import Rules
 
 try:
     from azfit._kernels import ffi, lib
 except ImportError as error:  # pragma: no cover - depends on the installation
     raise FadefourError(f"the C kernels are not built ({error}): run 'make build'") from error
 
-__all__ = ["checked", "ffi", "lib", "pointer"]
+__all__ = ["checked", "ffi", "index_of", "lib", "pointer"]
 
 C_TYPES = {
     np.dtype(np.float32): "float[]",
@@ -48,3 +50,13 @@ def checked(
 def pointer(array: NDArray[Any]) -> Any:
     """A C pointer to a contiguous array; it keeps the array alive as long as it lives itself."""
     return ffi.from_buffer(C_TYPES[array.dtype], array)
+
+
+@cache
+def index_of(rules: Rules) -> Any:
+    """The C index of a variant; immutable, so it is made once and shared by all threads."""
+    index = ffi.new("ff_index *")
+    status = lib.ff_index_init(index, rules.n, rules.m, rules.k)
+    if status != lib.FF_OK:
+        raise InputError(f"{rules}: the kernels refuse these rules (code {status})")
+    return index

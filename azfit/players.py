@@ -26,8 +26,9 @@ from azfit.games import DropOldest
 from azfit.search import Evaluator, Search
 from azfit.search_config import SearchConfig
 from solver.errors import FadefourError, InputError
-from solver.export import labelled, split_hash
+from solver.hashing import mix
 from solver.index import find_nodes, symmetry_of
+from solver.labels import labelled
 from solver.playout import BIT, Positions, legal_moves, piece_masks
 from solver.rules import Position, Rules
 from solver.table import DenseTable, Table
@@ -183,10 +184,10 @@ class TablePlayer(Player):
     def _answer(self, positions: Positions) -> Answers:
         nodes, transforms, _ = canonical_images(positions)
         labels = labelled(self._table, nodes)
-        cells = lowest_cells(carry_masks(labels["optimal"], transforms, self.rules))
+        cells = lowest_cells(carry_masks(labels.optimal, transforms, self.rules))
         wdl = np.zeros((len(nodes), 3), np.float32)
-        wdl[np.arange(len(nodes)), 1 - labels["result"]] = 1
-        return Answers(cells, wdl, np.maximum(labels["plies"], 0).astype(np.float32))
+        wdl[np.arange(len(nodes)), 1 - labels.result] = 1
+        return Answers(cells, wdl, np.maximum(labels.plies, 0).astype(np.float32))
 
 
 class RandomPlayer(Player):
@@ -200,7 +201,7 @@ class RandomPlayer(Player):
         packed = np.full(len(positions), self.seed % 2**64, np.uint64)
         for queue in (positions.mover, positions.opponent):
             for cell in queue.T:
-                packed = split_hash(packed ^ (cell + 1).astype(np.uint64))
+                packed = mix(packed ^ (cell + 1).astype(np.uint64))
         legal = legal_moves(positions)
         wanted = (packed % legal.sum(axis=1).astype(np.uint64)).astype(np.int64) + 1
         return Answers((legal.cumsum(axis=1) >= wanted[:, None]).argmax(axis=1).astype(np.int8))

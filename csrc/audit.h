@@ -22,6 +22,7 @@
 #define FF_AUDIT_H
 
 #include "rules.h"
+#include "values.h"
 #include "work.h"
 
 /* cdef */

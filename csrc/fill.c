@@ -3,6 +3,7 @@
 #include "column.h"
 #include "row.h"
 #include "tiles.h"
+#include "values.h"
 
 /* A write may go anywhere in the table, so its memory is asked for first and it
  * waits until this many later ones have been asked for. */

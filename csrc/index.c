@@ -2,6 +2,10 @@
 
 #include <string.h>
 
+#ifdef __BMI2__
+#include <immintrin.h>
+#endif
+
 uint64_t ff_continuations(const ff_index *index, unsigned group, int used, int more) {
     uint64_t fixed_ways = 0;
     for (unsigned rest = group; rest; rest &= rest - 1) {
@@ -97,7 +101,45 @@ static unsigned descend(const ff_index *index, uint64_t *rank, int length, int w
     return group;
 }
 
+/* The cell with this many unused cells below it. */
+static int cell_of_digit(uint32_t used, uint32_t digit) {
+#ifdef __BMI2__
+    return __builtin_ctz(_pdep_u32((uint32_t)1 << digit, ~used));
+#else
+    uint32_t open = ~used;
+    for (; digit; digit--) open &= open - 1;
+    return __builtin_ctz(open);
+#endif
+}
+
+/* The sequence of this rank, if its first two cells break the symmetry; 0 if they
+ * do not. */
+static int unrank_by_beginning(const ff_index *index, uint64_t rank, int length,
+                               uint8_t *cells) {
+    const uint64_t *first = index->beginning_rank[length], *weight = index->weight[length];
+    int low = 0, high = index->beginnings;
+    while (high - low > 1) {
+        int middle = (low + high) / 2;
+        if (first[middle] <= rank) low = middle;
+        else high = middle;
+    }
+    if (rank < first[low] || rank - first[low] >= weight[1]) return 0;
+    uint64_t rest = rank - first[low];
+    memcpy(cells, index->beginning[low], 2);
+    uint32_t used = ff_bit(cells[0]) | ff_bit(cells[1]);
+    for (int i = 2; i < length; i++) {
+        /* Halving the width of a division makes it several times as fast. */
+        uint64_t wide = (rest | weight[i]) >> 32;
+        uint64_t digit = wide ? rest / weight[i] : (uint32_t)rest / (uint32_t)weight[i];
+        rest -= digit * weight[i];
+        cells[i] = (uint8_t)cell_of_digit(used, (uint32_t)digit);
+        used |= ff_bit(cells[i]);
+    }
+    return 1;
+}
+
 void ff_sequence_unrank(const ff_index *index, uint64_t rank, int length, uint8_t *cells) {
+    if (length >= 2 && unrank_by_beginning(index, rank, length, cells)) return;
     descend(index, &rank, length, length, cells);
 }
 
@@ -174,7 +216,7 @@ static uint8_t look_at_beginning(const ff_index *index, const uint8_t *cells, in
     return stabiliser == FF_IDENTITY_ONLY ? (uint8_t)t : FF_UNRESOLVED;
 }
 
-static void fill_beginnings(ff_index *index) {
+static void fill_pairs(ff_index *index) {
     const size_t pair_step = sizeof index->pair_rank[0] / sizeof(uint64_t);
     const size_t third_step = sizeof index->third_rank[0] / sizeof(uint64_t);
     const uint8_t cells = (uint8_t)index->rules.cells;
@@ -199,12 +241,25 @@ static void fill_beginnings(ff_index *index) {
     }
 }
 
+static void list_beginnings(ff_index *index) {
+    const int cells = index->rules.cells;
+    for (int pair = 0; pair < cells * cells; pair++) {
+        if (index->pair_transform[pair] != 0) continue; /* 0: canonical as it is */
+        const int place = index->beginnings++;
+        index->beginning[place][0] = (uint8_t)(pair / cells);
+        index->beginning[place][1] = (uint8_t)(pair % cells);
+        for (int length = 2; length <= 2 * index->rules.m; length++)
+            index->beginning_rank[length][place] = index->pair_rank[length][pair];
+    }
+}
+
 int ff_index_init(ff_index *index, int n, int m, int k) {
     memset(index, 0, sizeof *index);
     int status = ff_rules_init(&index->rules, n, m, k);
     if (status == FF_OK) status = ff_symmetry_init(&index->symmetry, n);
     if (status != FF_OK) return status;
     fill_counts(index);
-    fill_beginnings(index);
+    fill_pairs(index);
+    list_beginnings(index);
     return FF_OK;
 }

@@ -31,7 +31,7 @@
  *
  * Two pieces nearly always break the symmetry; a table over the first two (or
  * three, if two are on one axis) gives transform and partial rank at once, and a
- * walk does what is left.
+ * walk does what is left.  Unranking looks for the first two in a sorted list.
  *
  * Node numbers.  Slices follow each other, s = 0 .. 2m; within a slice the
  * number is the rank.  A state code spells the sequence out, so that code
@@ -64,6 +64,11 @@ typedef struct {
     uint8_t pair_on_axis[625];
     uint8_t third_transform[80][25];
     uint64_t third_rank[11][80][25];
+    /* The canonical pairs that break the symmetry, in rising order, for unranking:
+     * behind one of them a rank is mixed radix. */
+    int beginnings;
+    uint8_t beginning[80][2];
+    uint64_t beginning_rank[11][80]; /* for each length, the first rank behind it */
 } ff_index;
 
 int ff_index_init(ff_index *index, int n, int m, int k);

@@ -108,15 +108,13 @@ uint64_t ff_find_nodes(const ff_index *index, const int8_t *x, const int8_t *y,
     return count;
 }
 
-static void write_position(const ff_index *index, const uint8_t *cells, int pieces, int8_t *x,
-                           int8_t *y, int8_t *to_move) {
-    const int m = index->rules.m, mover_is_y = pieces < 2 * m && pieces % 2 == 1;
-    ff_queues node;
-    ff_queues_of(cells, pieces, &node);
+void ff_write_position(const ff_rules *rules, const ff_queues *node, int8_t *x, int8_t *y,
+                       int8_t *to_move) {
+    const int mover_is_y = node->opponents > node->movers;
     int8_t *mover = mover_is_y ? y : x, *opponent = mover_is_y ? x : y;
-    for (int i = 0; i < m; i++) {
-        mover[i] = i < node.movers ? (int8_t)node.mover[i] : -1;
-        opponent[i] = i < node.opponents ? (int8_t)node.opponent[i] : -1;
+    for (int i = 0; i < rules->m; i++) {
+        mover[i] = i < node->movers ? (int8_t)node->mover[i] : -1;
+        opponent[i] = i < node->opponents ? (int8_t)node->opponent[i] : -1;
     }
     *to_move = (int8_t)mover_is_y;
 }
@@ -126,9 +124,9 @@ void ff_look_up_positions(const ff_index *index, const uint64_t *nodes, uint64_t
     const uint64_t m = (uint64_t)index->rules.m;
     for (uint64_t i = 0; i < count; i++) {
         uint8_t cells[FF_MAX_PIECES];
-        int pieces = ff_slice_of(index, nodes[i]);
-        ff_sequence_unrank(index, nodes[i] - index->slice_base[pieces], pieces, cells);
-        write_position(index, cells, pieces, x + i * m, y + i * m, to_move + i);
+        const int pieces = ff_node_unrank(index, nodes[i], cells);
+        const ff_queues node = ff_queues_of(cells, pieces);
+        ff_write_position(&index->rules, &node, x + i * m, y + i * m, to_move + i);
     }
 }
 
@@ -140,7 +138,8 @@ void ff_list_positions(const ff_index *index, uint64_t first, uint64_t count, in
         ff_reader reader;
         ff_reader_init(&reader, index, pieces, node - index->slice_base[pieces]);
         for (; node < end && node < index->slice_base[pieces + 1]; node++, i++) {
-            write_position(index, reader.cells, pieces, x + i * m, y + i * m, to_move + i);
+            const ff_queues queues = ff_queues_of(reader.cells, pieces);
+            ff_write_position(&index->rules, &queues, x + i * m, y + i * m, to_move + i);
             ff_reader_next(&reader);
         }
     }
@@ -163,8 +162,7 @@ void ff_look_up_codes(const ff_index *index, const uint64_t *nodes, uint64_t cou
                       uint64_t *codes) {
     for (uint64_t i = 0; i < count; i++) {
         uint8_t cells[FF_MAX_PIECES];
-        int pieces = ff_slice_of(index, nodes[i]);
-        ff_sequence_unrank(index, nodes[i] - index->slice_base[pieces], pieces, cells);
+        int pieces = ff_node_unrank(index, nodes[i], cells);
         codes[i] = ff_pack(cells, pieces);
     }
 }

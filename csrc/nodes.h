@@ -1,6 +1,6 @@
 /* nodes.h -- positions, nodes and sequences: from one to the other.
  *
- * ff_sequence writes a node's queues as the sequence of index.h, ff_queues
+ * ff_sequence writes a node's queues as the sequence of index.h, ff_queues_of
  * reads them back; ff_reader lists the nodes of a slice in order.
  */
 #ifndef FF_NODES_H
@@ -46,6 +46,11 @@ typedef struct {
 int ff_read_position(const ff_index *index, const int8_t *x, const int8_t *y, int to_move,
                      ff_queues *node);
 
+/* Writes a node as a position, as the arrays above hold it: a full one with X to
+ * move. */
+void ff_write_position(const ff_rules *rules, const ff_queues *node, int8_t *x, int8_t *y,
+                       int8_t *to_move);
+
 static inline int ff_sequence(const ff_queues *node, uint8_t *cells) {
     int length = 0;
     for (int i = 1; i < node->movers; i++) cells[length++] = node->mover[i];
@@ -55,20 +60,20 @@ static inline int ff_sequence(const ff_queues *node, uint8_t *cells) {
     return length;
 }
 
-static inline void ff_queues_of(const uint8_t *cells, int pieces, ff_queues *node) {
-    node->movers = pieces / 2;
-    node->opponents = pieces - pieces / 2;
+static inline ff_queues ff_queues_of(const uint8_t *cells, int pieces) {
+    ff_queues node = {.movers = pieces / 2, .opponents = pieces - pieces / 2};
     int at = 0;
-    for (int i = 1; i < node->movers; i++) node->mover[i] = cells[at++];
-    for (int i = 0; i + 1 < node->opponents; i++) node->opponent[i] = cells[at++];
-    if (node->movers) node->mover[0] = cells[at++];
-    if (node->opponents) node->opponent[node->opponents - 1] = cells[at];
+    for (int i = 1; i < node.movers; i++) node.mover[i] = cells[at++];
+    for (int i = 0; i + 1 < node.opponents; i++) node.opponent[i] = cells[at++];
+    if (node.movers) node.mover[0] = cells[at++];
+    if (node.opponents) node.opponent[node.opponents - 1] = cells[at];
+    return node;
 }
 
 /* The same position with the other side to move; for full nodes. */
 static inline void ff_swap_sides(const uint8_t *cells, int pieces, uint8_t *swapped) {
-    ff_queues node, other;
-    ff_queues_of(cells, pieces, &node);
+    const ff_queues node = ff_queues_of(cells, pieces);
+    ff_queues other;
     other.movers = node.opponents;
     other.opponents = node.movers;
     memcpy(other.mover, node.opponent, sizeof other.mover);
@@ -134,11 +139,18 @@ static inline void ff_reader_seek(ff_reader *reader, uint64_t rank) {
     reader->cells[pieces - 1] = reader->free[reader->column];
 }
 
-/* The slice that holds this node. */
+/* The slice that holds this node; nearly all are in the last ones. */
 static inline int ff_slice_of(const ff_index *index, uint64_t node) {
-    int slice = 0;
-    while (node >= index->slice_base[slice + 1]) slice++;
+    int slice = 2 * index->rules.m;
+    while (node < index->slice_base[slice]) slice--;
     return slice;
+}
+
+/* The sequence of a node; returns its number of pieces. */
+static inline int ff_node_unrank(const ff_index *index, uint64_t node, uint8_t *cells) {
+    const int pieces = ff_slice_of(index, node);
+    ff_sequence_unrank(index, node - index->slice_base[pieces], pieces, cells);
+    return pieces;
 }
 
 #endif

@@ -52,9 +52,8 @@ static int read_alone(const ff_index *index, uint64_t code, ff_subject *subject)
     const int pieces = (int)(code >> 60);
     uint8_t cells[FF_MAX_PIECES];
     ff_place place;
-    ff_queues node;
     if (!find_canonical(index, code, pieces, pieces, cells, &place)) return 0;
-    ff_queues_of(cells, pieces, &node);
+    const ff_queues node = ff_queues_of(cells, pieces);
     subject->rank = place.rank;
     subject->line[0] = ff_has_line(&index->rules, ff_cells_mask(node.mover, node.movers));
     subject->line[1] = ff_has_line(&index->rules, ff_cells_mask(node.opponent, node.opponents));
@@ -131,8 +130,7 @@ void ff_mark_impossible(const ff_index *index, uint8_t *table, uint64_t first, u
         ff_reader_init(&reader, index, pieces, node - index->slice_base[pieces]);
         for (; node < end && node < index->slice_base[pieces + 1]; node++) {
             if (table[node] == FF_UNDECIDED) {
-                ff_queues queues;
-                ff_queues_of(reader.cells, pieces, &queues);
+                const ff_queues queues = ff_queues_of(reader.cells, pieces);
                 uint32_t mover = ff_cells_mask(queues.mover, queues.movers);
                 if (ff_has_line(&index->rules, mover)) table[node] = FF_IMPOSSIBLE;
             }

@@ -3,9 +3,8 @@
 /* ---- table to records ----------------------------------------------------- */
 
 /* The record's result for a side to move whose node holds this value. */
-static inline int result_of(int value, int y_to_move) {
-    if (value == FF_UNDECIDED || value == FF_IMPOSSIBLE) return 0;
-    return (value & 1) == y_to_move ? 1 : -1; /* even: the mover wins */
+static inline int result_of(uint8_t value, int y_to_move) {
+    return y_to_move ? -ff_result(value) : ff_result(value);
 }
 
 /* Nodes first .. end - 1 of one slice, seen by both sides to move: X, then Y. */
@@ -73,7 +72,7 @@ uint64_t ff_count_records(const ff_index *index, const uint8_t *table, const uin
 static void list_claims(const ff_part *part, uint64_t claims[2][256]) {
     for (int side = 0; side < 2; side++) {
         for (int value = 0; value < 256; value++) {
-            const int result = result_of(value, side);
+            const int result = result_of((uint8_t)value, side);
             const uint64_t dp = (uint8_t)result, depth = (uint64_t)(value - 1);
             claims[side][value] = ff_is_wanted(result, part->wanted[side])
                                       ? dp << 8 * side | depth << (16 + 16 * side)

@@ -19,6 +19,7 @@
 #define FF_RECORDS_H
 
 #include "nodes.h"
+#include "values.h"
 
 /* cdef */
 enum { FF_RECORD_BYTES = 14, FF_X_WINS = 1, FF_Y_WINS = 2, FF_EVERYTHING = 4 };

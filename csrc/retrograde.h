@@ -44,6 +44,7 @@
 #define FF_RETROGRADE_H
 
 #include "index.h"
+#include "values.h"
 #include "work.h"
 
 /* cdef */

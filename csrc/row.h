@@ -1,6 +1,6 @@
-/* row.h -- a row of a table: the results of all successors of one position.
+/* row.h -- a row of a table: the values of all successors of one position.
  *
- * Results are bytes (rules.h): 0 undecided, odd lost, even won.  A set of
+ * Values are bytes (values.h): 0 undecided, odd lost, even won.  A set of
  * entries is a bit mask, bit i for entry i.  Sixteen bytes are looked at
  * together, so as many behind the table must be readable.
  */
@@ -9,6 +9,8 @@
 
 #include <stdint.h>
 #include <string.h>
+
+#include "values.h"
 
 enum { FF_ROW_STEP = 16 };
 
@@ -65,21 +67,30 @@ static inline uint32_t ff_entries_not_won(const uint8_t *row, int columns) {
     return ff_lost_entries(row, columns) | ff_entries_equal(row, columns, 0);
 }
 
-/* What a position is worth whose successors are the whole row: one more than
- * the soonest of the opponent's losses, or else the latest of the wins. */
+/* The value of a position whose successors are the whole row: the least merit
+ * among them, one ply further from the end. */
 static inline int ff_row_value_bytewise(const uint8_t *row, int columns) {
-    int soonest = 256, latest = 0, undecided = 0;
+    uint8_t least = 255;
     for (int i = 0; i < columns; i++) {
-        if (row[i] % 2 == 1 && row[i] < soonest) soonest = row[i];
-        if (row[i] > latest) latest = row[i];
-        undecided |= row[i] == 0;
+        const uint8_t merit = ff_merit(row[i]);
+        least = merit < least ? merit : least;
     }
-    return soonest < 256 ? soonest + 1 : undecided ? 0 : latest + 1;
+    return ff_value_before(ff_value_of_merit(least));
 }
 
 #ifdef __SSE4_1__
 
 #include <smmintrin.h>
+
+/* ff_merit of sixteen values. */
+static inline __m128i ff_sixteen_merits(__m128i values) {
+    const __m128i zero = _mm_setzero_si128();
+    const __m128i odd = _mm_sub_epi8(zero, _mm_and_si128(values, _mm_set1_epi8(1)));
+    const __m128i draw = _mm_and_si128(_mm_cmpeq_epi8(values, zero), _mm_set1_epi8(-128));
+    const __m128i half = _mm_and_si128(_mm_srli_epi16(values, 1), _mm_set1_epi8(127));
+    const __m128i merits = _mm_sub_epi8(zero, _mm_xor_si128(_mm_or_si128(half, draw), odd));
+    return _mm_andnot_si128(_mm_cmpeq_epi8(values, _mm_set1_epi8(-1)), merits);
+}
 
 /* The smallest of sixteen bytes. */
 static inline int ff_least_byte(__m128i bytes) {
@@ -89,16 +100,10 @@ static inline int ff_least_byte(__m128i bytes) {
 
 static inline int ff_row_value(const uint8_t *row, int columns) {
     if (columns > FF_ROW_STEP) return ff_row_value_bytewise(row, columns);
-    const __m128i every = _mm_set1_epi8(-1);
     const __m128i places = _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     const __m128i outside = _mm_cmpgt_epi8(places, _mm_set1_epi8((char)(columns - 1)));
-    const __m128i bytes = ff_sixteen(row);
-    const __m128i lost = _mm_sub_epi8(_mm_setzero_si128(), _mm_and_si128(bytes, _mm_set1_epi8(1)));
-    const __m128i losses = _mm_or_si128(bytes, _mm_andnot_si128(lost, every));
-    const int soonest = ff_least_byte(_mm_or_si128(losses, outside));
-    if (soonest != 255) return soonest + 1;
-    if (ff_least_byte(_mm_or_si128(bytes, outside)) == 0) return 0;
-    return 256 - ff_least_byte(_mm_or_si128(_mm_xor_si128(bytes, every), outside));
+    const __m128i merits = _mm_or_si128(ff_sixteen_merits(ff_sixteen(row)), outside);
+    return ff_value_before(ff_value_of_merit((uint8_t)ff_least_byte(merits)));
 }
 
 #else

@@ -47,10 +47,6 @@ typedef struct {
 int ff_rules_init(ff_rules *rules, int n, int m, int k);
 /* end cdef */
 
-/* The byte a table holds for a node: 0 undecided, else plies to the end + 1.
- * An even number of plies is a loss for the mover, an odd one a win. */
-enum { FF_UNDECIDED = 0, FF_FINISHED = 1, FF_DEEPEST = 254, FF_IMPOSSIBLE = 255 };
-
 static inline uint32_t ff_bit(int cell) { return (uint32_t)1 << cell; }
 
 static inline int ff_has_line(const ff_rules *rules, uint32_t pieces) {

@@ -18,29 +18,17 @@
  *
  * Finished and impossible nodes are never drawn, and of the others only those
  * of one part: a position is held out if the hash of its state code is below
- * `held_below` (solver/export.py has the same function), so all its symmetric
+ * `held_below` (solver/labels.py has the same function), so all its symmetric
  * images are held out with it.  A list is taken as it is, apart from that.
  *
- * Labels.  A random transform t carries the canonical position to the board
- * the network sees; cells and moves are carried together, so a label of cell c
- * belongs to cell image[t][c].
+ * Labels are those of labels.h, carried by a random transform.
  */
 #ifndef FF_SAMPLER_H
 #define FF_SAMPLER_H
 
-#include "moves.h"
+#include "labels.h"
 
 /* cdef */
-/* Unranking at speed: the beginnings of two cells that break all symmetry, in
- * rising order of rank; behind one of them a rank is mixed radix (index.h). */
-typedef struct {
-    int count[11]; /* [pieces] */
-    uint64_t first[11][150];
-    uint8_t cells[11][150][2];
-} ff_beginnings;
-
-void ff_beginnings_init(ff_beginnings *beginnings, const ff_index *index);
-
 enum {
     FF_UNIFORM = 0,
     FF_BALANCED = 1,
@@ -56,7 +44,6 @@ enum { FF_NOTHING_TO_DRAW = -32 }; /* a source has no node of this part */
 
 typedef struct {
     const ff_index *index;
-    const ff_beginnings *beginnings;
     const uint8_t *table;
     double share[5]; /* of the sources; they sum to 1 */
     int part;
@@ -71,31 +58,9 @@ typedef struct {
     uint64_t listed_count;
 } ff_sampler;
 
-/* What is wanted of each position; a null pointer is skipped.  A table byte of
- * a move is that of the position it leads to, 255 where there is no move. */
-typedef struct {
-    uint64_t *nodes;      /* [count] */
-    uint8_t *transforms;  /* [count]: canonical position -> the board shown */
-    uint8_t *pieces;      /* [count][2m]: the cell of plane p's piece, n * n for none */
-    float *planes;        /* [count][2m][n][n]: as drop_oldest.c fills them */
-    uint8_t *legal;       /* [count][n * n]: 0 or 1 */
-    uint8_t *optimal;     /* [count][n * n]: 0 or 1 */
-    uint8_t *keeping;     /* [count][n * n]: 0 or 1 */
-    uint8_t *values;      /* [count]: table bytes */
-    uint8_t *move_values; /* [count][n * n]: table bytes of the moves */
-    float *policy;        /* [count][n * n]: even over the optimal (or keeping) moves */
-    int policy_keeps;     /* 1: over all moves that keep the result */
-} ff_labels;
-
 /* Items first .. first + count - 1 of a batch. */
 int ff_sample(const ff_sampler *sampler, uint64_t seed, uint64_t batch, uint64_t first,
               uint64_t count, const ff_labels *labels);
-
-/* Labels of given nodes, carried by the given transforms (null: as canonical).
- * Finished and impossible nodes have no moves. */
-void ff_label_nodes(const ff_index *index, const ff_beginnings *beginnings,
-                    const uint8_t *table, const uint64_t *nodes, const uint8_t *transforms,
-                    uint64_t count, const ff_labels *labels);
 
 /* Nodes [0, nodes) with these table bytes (wanted[256]), sorted by byte; first[257]
  * is filled in.  by_byte may be null: then it only counts. */

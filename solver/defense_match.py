@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from solver import playout
 from solver.defense_sample import (
-    DECIDED,
     ILLEGAL,
     Rows,
     Worth,
@@ -25,7 +24,7 @@ from solver.defense_sample import (
 from solver.playout import Positions
 from solver.rules import Position
 from solver.table import Table
-from solver.values import Value
+from solver.values import DECIDED, Value
 
 TABLE, THREATS, RANDOM = range(3)  # the adversaries
 

@@ -1,7 +1,6 @@
 """Which positions ``verify-defense`` plays out: the threatened ones well represented.
 
-A value is used here as one number that grows with what it is worth to the side to move:
-1000 - d for a win in d, 0 for a draw, d - 1000 for a loss in d.
+A value is used here as one number, its worth to the side to move (``solver.values.worth_of``).
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from solver import playout
+from solver import playout, values
 from solver.index import look_up_positions, node_count, slice_bases, symmetry_of
 from solver.playout import Positions
 from solver.rules import Rules
@@ -27,8 +26,7 @@ POOL = 32  # candidates for each sampled position: enough that threatened ones a
 SMALLEST_POOL = 1 << 15  # more than 3x3 has nodes
 SUSPECTS = 64  # candidates that are played out because their value looks wrong already
 
-DECIDED = 1000
-WINS_AT_ONCE = DECIDED - 1
+WINS_AT_ONCE = values.DECIDED - 1
 ILLEGAL = -32768
 
 # ---- what the table says ------------------------------------------------------------------------
@@ -36,8 +34,7 @@ ILLEGAL = -32768
 
 def worth_of(table: Table, positions: Positions) -> Worth:
     """What positions are worth to the side to move, int16 [N]."""
-    results, plies = table.probe_many(*positions.arrays)
-    return np.asarray(results * (DECIDED - plies), np.int16)
+    return values.worth_of(*table.probe_many(*positions.arrays))
 
 
 def move_worth(table: Table, positions: Positions) -> Worth:

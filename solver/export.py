@@ -12,8 +12,7 @@ optimal    uint32   bit c: placing on cell c is a best move (soonest win, draw, 
 keeping    uint32   bit c: placing on cell c keeps the result
 =========  =======  =====================================================================
 
-A position belongs to the validation part by a hash of its state code, so that every run, every
-machine and every symmetric image agree on the split.
+``solver.labels`` says what they mean, and which positions belong to the validation part.
 """
 
 from __future__ import annotations
@@ -30,65 +29,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solver.errors import InputError, NoRoomError
-from solver.index import Uint64Array, look_up_positions, node_count
-from solver.kernels import index_of, lib, pointer
+from solver.index import Uint64Array, look_up_codes, node_count
+from solver.labels import Labels, is_validation, labelled
 from solver.progress import Progress, Silent
-from solver.rules import Rules
 from solver.table import DenseTable
-from solver.values import FINISHED, IMPOSSIBLE, PLIES_OF_BYTE, RESULT_OF_BYTE
+from solver.values import FINISHED, IMPOSSIBLE
 
 Columns = dict[str, NDArray[Any]]
 
 NODES_AT_A_TIME = 1 << 20
 
 
-def split_hash(codes: Uint64Array) -> Uint64Array:
-    """A well-mixed 64-bit hash of state codes (the finaliser of splitmix64)."""
-    mixed = codes + np.uint64(0x9E3779B97F4A7C15)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-    return mixed ^ (mixed >> np.uint64(31))
-
-
-def is_validation(codes: Uint64Array, share: float) -> NDArray[np.bool_]:
-    """Which state codes belong to the validation part, of about this share."""
-    return split_hash(codes) < np.uint64(min(int(share * 2.0**64), 2**64 - 1))
-
-
-def look_up_codes(nodes: Uint64Array, rules: Rules) -> Uint64Array:
-    """The state codes of nodes, uint64 [N]."""
-    codes = np.empty(len(nodes), np.uint64)
-    lib.ff_look_up_codes(
-        index_of(rules),
-        pointer(nodes, np.uint64, len(nodes)),
-        len(nodes),
-        pointer(codes, np.uint64, len(nodes)),
-    )
-    return codes
-
-
-def labelled(table: DenseTable, nodes: Uint64Array) -> Columns:
-    """The columns above for these nodes, which must be in play."""
-    values, rules, count = table.bytes[nodes], table.rules, len(nodes)
-    optimal, keeping = np.empty(count, np.uint32), np.empty(count, np.uint32)
-    lib.ff_label_moves(
-        index_of(rules),
-        pointer(table.bytes, np.uint8, node_count(rules)),
-        pointer(nodes, np.uint64, count),
-        count,
-        pointer(optimal, np.uint32, count),
-        pointer(keeping, np.uint32, count),
-    )
-    x, y, to_move = look_up_positions(nodes, rules)
-    return {
-        "x": x,
-        "y": y,
-        "to_move": to_move,
-        "result": RESULT_OF_BYTE[values],
-        "plies": PLIES_OF_BYTE[values],
-        "optimal": optimal,
-        "keeping": keeping,
-    }
+def columns_of(labels: Labels) -> Columns:
+    """The columns above, by name."""
+    names = ("x", "y", "to_move", "result", "plies", "optimal", "keeping")
+    return {name: getattr(labels, name) for name in names}
 
 
 @dataclass(frozen=True)
@@ -212,7 +167,7 @@ def export(
         parts = {name: _Shards(partial, name, options) for name in ("train", "validation")}
         report.begin(out.name, node_count(table.rules), "node")
         for number, nodes in enumerate(_chosen_nodes(table, options)):
-            rows = labelled(table, nodes)
+            rows = columns_of(labelled(table, nodes))
             held = is_validation(look_up_codes(nodes, table.rules), options.validation)
             for part, mask in (("train", ~held), ("validation", held)):
                 parts[part].add({name: column[mask] for name, column in rows.items()})

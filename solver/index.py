@@ -165,16 +165,28 @@ def find_node(position: Position) -> tuple[int, int]:
     return int(node[0]), int(transform[0])
 
 
+def check_nodes(nodes: Uint64Array, rules: Rules) -> Uint64Array:
+    """The nodes, contiguous, if they are uint64 [N] and nodes of these rules."""
+    if nodes.dtype != np.uint64 or nodes.ndim != 1:
+        raise InputError(f"nodes are {nodes.dtype} {list(nodes.shape)}: expected uint64 [N]")
+    if len(nodes) and int(nodes.max()) >= node_count(rules):
+        raise InputError(f"node {nodes.max()}: {rules} has nodes 0 to {node_count(rules) - 1}")
+    return np.ascontiguousarray(nodes)
+
+
+def _check_range(first: int, count: int, rules: Rules) -> None:
+    if first < 0 or count < 0 or first + count > node_count(rules):
+        raise InputError(f"nodes {first} to {first + count}: there are {node_count(rules)}")
+
+
 def look_up_positions(nodes: Uint64Array, rules: Rules) -> tuple[Int8Array, Int8Array, Int8Array]:
     """The canonical positions of nodes; a full one is given with X to move."""
-    count = len(nodes)
-    if count and int(nodes.max()) >= node_count(rules):
-        raise InputError(f"node {nodes.max()}: {rules} has nodes 0 to {node_count(rules) - 1}")
+    nodes, count = check_nodes(nodes, rules), len(nodes)
     x, y = np.empty((count, rules.m), np.int8), np.empty((count, rules.m), np.int8)
     to_move = np.empty(count, np.int8)
     lib.ff_look_up_positions(
         index_of(rules),
-        pointer(np.ascontiguousarray(nodes), np.uint64, count),
+        pointer(nodes, np.uint64, count),
         count,
         pointer(x, np.int8, count),
         pointer(y, np.int8, count),
@@ -185,8 +197,7 @@ def look_up_positions(nodes: Uint64Array, rules: Rules) -> tuple[Int8Array, Int8
 
 def list_positions(first: int, count: int, rules: Rules) -> tuple[Int8Array, Int8Array, Int8Array]:
     """The canonical positions of consecutive nodes; faster than looking them up one by one."""
-    if first < 0 or count < 0 or first + count > node_count(rules):
-        raise InputError(f"nodes {first} to {first + count}: there are {node_count(rules)}")
+    _check_range(first, count, rules)
     x, y = np.empty((count, rules.m), np.int8), np.empty((count, rules.m), np.int8)
     to_move = np.empty(count, np.int8)
     lib.ff_list_positions(
@@ -202,8 +213,22 @@ def list_positions(first: int, count: int, rules: Rules) -> tuple[Int8Array, Int
 
 def list_codes(first: int, count: int, rules: Rules) -> Uint64Array:
     """The state codes of consecutive nodes, uint64 [count], in rising order."""
+    _check_range(first, count, rules)
     codes = np.empty(count, np.uint64)
     lib.ff_list_codes(index_of(rules), first, count, pointer(codes, np.uint64, count))
+    return codes
+
+
+def look_up_codes(nodes: Uint64Array, rules: Rules) -> Uint64Array:
+    """The state codes of nodes, uint64 [N]."""
+    nodes = check_nodes(nodes, rules)
+    codes = np.empty(len(nodes), np.uint64)
+    lib.ff_look_up_codes(
+        index_of(rules),
+        pointer(nodes, np.uint64, len(nodes)),
+        len(nodes),
+        pointer(codes, np.uint64, len(nodes)),
+    )
     return codes
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 UNDECIDED, FINISHED, IMPOSSIBLE = 0, 1, 255
 
@@ -51,10 +52,23 @@ def value_of_byte(byte: int) -> Value:
     return Value("loss" if byte % 2 else "win", byte - 1)
 
 
-def best_first(value: Value | MoveValue) -> tuple[int, int]:
+DECIDED = 1000
+"""Worth of a win or a loss at once; more than any number of plies."""
+
+
+def worth_of(results: NDArray[np.int8], plies: NDArray[np.int16]) -> NDArray[np.int16]:
+    """The one order of values, int16 [...], as numbers that grow with what the mover prefers.
+
+    1000 - d for a win in d plies, 0 for a draw, d - 1000 for a loss in d. ``csrc/values.h`` orders
+    table bytes in the same way.
+    """
+    return np.asarray(results * (DECIDED - plies), np.int16)
+
+
+def best_first(value: Value | MoveValue) -> int:
     """A key that sorts the soonest win first, then draws, then losses, the latest loss first."""
-    plies = value.plies or 0
-    return RESULTS.index(value.result), -plies if value.result == "loss" else plies
+    sign = 1 - RESULTS.index(value.result)
+    return -sign * (DECIDED - (value.plies or 0))
 
 
 def describe(byte: int) -> str:

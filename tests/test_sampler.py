@@ -13,12 +13,19 @@ import pytest
 from numpy.typing import NDArray
 
 from azfit.games import DropOldest
-from azfit.kernels import ffi, lib
 from azfit.oracle.sampler import Batch, SampleMix, Sampler, byte_shares, label_nodes
 from solver import Rules, find_nodes, open_table, solve, symmetry_of, write_table
 from solver.errors import InputError
-from solver.export import is_validation, look_up_codes
-from solver.index import list_codes, node_count, position_of, slice_bases, slice_sizes
+from solver.index import (
+    list_codes,
+    look_up_codes,
+    node_count,
+    position_of,
+    slice_bases,
+    slice_sizes,
+)
+from solver.kernels import index_of
+from solver.labels import is_validation
 from solver.table import DenseTable
 
 VARIANTS = [Rules(3, 3, 3), Rules(4, 3, 3), Rules(3, 4, 3)]
@@ -130,13 +137,11 @@ def test_every_node_is_unranked_as_the_index_does(table: DenseTable) -> None:
 
 
 def beginnings_of(rules: Rules, pieces: int) -> list[tuple[tuple[int, int], int]]:
-    """The sampler's list for this slice: two cells, and the rank of the first node behind them."""
-    index, beginnings = ffi.new("ff_index *"), ffi.new("ff_beginnings *")
-    assert lib.ff_index_init(index, rules.n, rules.m, rules.k) == lib.FF_OK
-    lib.ff_beginnings_init(beginnings, index)
+    """The index's list for this slice: two cells, and the rank of the first node behind them."""
+    index = index_of(rules)
     return [
-        (tuple(beginnings.cells[pieces][i]), beginnings.first[pieces][i])
-        for i in range(beginnings.count[pieces])
+        (tuple(index.beginning[i]), index.beginning_rank[pieces][i])
+        for i in range(index.beginnings)
     ]
 
 

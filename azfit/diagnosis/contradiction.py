@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from azfit.games import Game, States
 from azfit.self_play.assessment import SIDES, entropies
-from solver.export import split_hash
+from solver.hashing import mix
 
 POSITIONS_AT_A_TIME = 1 << 13
 
@@ -49,7 +49,7 @@ def keys_of(game: Game, states: States, transform: int = 0) -> Keys:
     padded = np.pad(bits, ((0, 0), (0, -bits.shape[1] % 8)))
     keys = np.zeros(len(states), np.uint64)
     for word in np.ascontiguousarray(padded).view(np.uint64).T:
-        keys = split_hash(keys ^ word)
+        keys = mix(keys ^ word)
     return keys
 
 
@@ -93,7 +93,7 @@ class Groups:
 
 def grouped(keys: Keys, policies: Floats, sides: NDArray[np.int8]) -> Groups:
     """The positions of each side by key."""
-    told_apart = split_hash(keys + sides.astype(np.uint64))
+    told_apart = mix(keys + sides.astype(np.uint64))
     _, first, of, members = np.unique(
         told_apart, return_index=True, return_inverse=True, return_counts=True
     )

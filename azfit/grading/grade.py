@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from azfit.grading.tally import DRAWS, LOSSES, RESULTS, VALUES, WINS, Group, Tally
 from azfit.players import Answers, Player, dense
 from solver.errors import InputError
-from solver.export import Columns, labelled
 from solver.index import find_nodes, node_count, slice_bases, symmetry_of
 from solver.kernels import Crew
+from solver.labels import Labels, labelled
 from solver.playout import BIT, Positions, play
 from solver.progress import Progress, Silent
 from solver.rules import Position, Rules
@@ -187,7 +187,7 @@ class Shown:
     """Positions with their labels, on the boards that the player is shown."""
 
     nodes: Nodes
-    labels: Columns
+    labels: Labels
     boards: Positions
     transforms: NDArray[np.uint8] | None = None
     """What makes the boards canonical; None if they are."""
@@ -209,12 +209,12 @@ class _Judge:
         key = np.searchsorted(self._bases, nodes, side="right") * VALUES + values
         kept, optimal = _chances(shown, answers, self._table.rules)
         tally.add_moves(key, kept, optimal)
-        result = 1 - labels["result"].astype(np.int64)
+        result = 1 - labels.result.astype(np.int64)
         if answers.wdl is not None:
             tally.add_wdl(key, result, answers.wdl)
             self._note(self._misjudged, nodes[answers.wdl.argmax(axis=1) != result])
         if answers.steps is not None:
-            tally.add_steps(key, labels["plies"], answers.steps)
+            tally.add_steps(key, labels.plies, answers.steps)
         if answers.spread is None:
             self._add_errors(shown, answers, result, np.flatnonzero(kept == 0))
 
@@ -245,7 +245,7 @@ class _Judge:
         after_byte: NDArray[np.int64],
     ) -> None:
         """Keeps the worst few; ``Blunder.severity`` in array form narrows them down first."""
-        plies = shown.labels["plies"][rows].astype(np.int64)
+        plies = shown.labels.plies[rows].astype(np.int64)
         plies = np.where(plies >= 0, plies, after_byte - 1)
         sure = np.zeros(len(rows)) if answers.wdl is None else answers.wdl[rows].max(axis=1)
         for at in np.lexsort((-sure, plies, before - after))[:SHOWN]:
@@ -298,7 +298,8 @@ def _chances(
             raise InputError("the player gave no move in a position that has moves")
         moves = BIT[cells]
     among = _count(moves).astype(np.float64)
-    return tuple(_count(moves & shown.labels[name]) / among for name in ("keeping", "optimal"))  # type: ignore[return-value]
+    keeping, optimal = shown.labels.keeping, shown.labels.optimal
+    return _count(moves & keeping) / among, _count(moves & optimal) / among
 
 
 def _count(masks: NDArray[np.uint32]) -> NDArray[np.uint8]:
@@ -309,7 +310,7 @@ def _count(masks: NDArray[np.uint32]) -> NDArray[np.uint8]:
 
 def _canonical(table: DenseTable, nodes: Nodes) -> Shown:
     labels = labelled(table, nodes)
-    boards = Positions.from_arrays(table.rules, labels["x"], labels["y"], labels["to_move"])
+    boards = Positions.from_arrays(table.rules, labels.x, labels.y, labels.to_move)
     return Shown(nodes, labels, boards)
 
 

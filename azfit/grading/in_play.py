@@ -20,7 +20,7 @@ from azfit.grading.grade import AT_A_TIME, Grade, Shown, grade_shown
 from azfit.grading.tally import Tally
 from azfit.players import Player, canonical_images, carry_masks, dense, from_the_mover, legal_masks
 from solver.errors import InputError
-from solver.export import labelled
+from solver.labels import labelled
 from solver.playout import BIT, Positions, is_won, join, play
 from solver.progress import Progress, Silent
 from solver.table import DenseTable, Table
@@ -96,7 +96,7 @@ class _Games:
         if self._opponent == "random":
             return self._draw(legal_masks(boards))
         nodes, transforms, _ = canonical_images(boards)
-        best = labelled(self._table, nodes)["optimal"]
+        best = labelled(self._table, nodes).optimal
         return self._draw(carry_masks(best, transforms, self._table.rules))
 
     def _draw(self, masks: NDArray[np.uint32]) -> Cells:

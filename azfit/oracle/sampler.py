@@ -4,25 +4,26 @@
     batch = sampler.batch(seed=1, number=0, size=4096)
 
 Batch ``number`` of a seed is always the same, whatever was drawn before: a run that resumes asks
-for the next number. ``csrc/sampler.h`` says how nodes are drawn and how labels are carried.
+for the next number. ``csrc/sampler.h`` says how nodes are drawn, ``csrc/labels.h`` what is said
+of them.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, replace
-from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from azfit.kernels import ffi, lib, pointer
+from azfit.kernels import ffi, index_of, lib, pointer
 from solver.errors import FadefourError, InputError
-from solver.index import node_count
+from solver.index import check_nodes, node_count
+from solver.labels import held_below
 from solver.rules import Rules
 from solver.table import DenseTable
-from solver.values import FINISHED, IMPOSSIBLE
+from solver.values import FINISHED, IMPOSSIBLE, RESULT_OF_BYTE
 
 PARTS = {"training": 0, "held-out": 1, "all": 2}
 
@@ -95,7 +96,7 @@ class Batch:
         return self.values
 
 
-WDL_OF_BYTE = np.array([1, *(2 if byte % 2 else 0 for byte in range(1, 256))], np.int64)
+WDL_OF_BYTE = 1 - RESULT_OF_BYTE.astype(np.int64)
 
 ALL_FIELDS = tuple(Batch.__dataclass_fields__)
 _SHAPES: dict[str, tuple[type[np.generic], str]] = {
@@ -141,22 +142,6 @@ class _Buffers:
         return Batch(**arrays)
 
 
-class _Index:
-    """The C index of a variant with what speeds unranking up; constant, shared by all."""
-
-    def __init__(self, rules: Rules) -> None:
-        self.index = ffi.new("ff_index *")
-        self.beginnings = ffi.new("ff_beginnings *")
-        if lib.ff_index_init(self.index, rules.n, rules.m, rules.k) != lib.FF_OK:
-            raise InputError(f"{rules}: the kernels refuse these rules")
-        lib.ff_beginnings_init(self.beginnings, self.index)
-
-
-@cache
-def _index_of(rules: Rules) -> _Index:
-    return _Index(rules)
-
-
 def label_nodes(
     table: DenseTable,
     nodes: NDArray[np.uint64],
@@ -165,10 +150,7 @@ def label_nodes(
     policy: str = "optimal",
 ) -> Batch:
     """Labels of these nodes (uint64 [B]); transforms uint8 [B], None shows them as canonical."""
-    if nodes.dtype != np.uint64 or nodes.ndim != 1:
-        raise TypeError(f"nodes are {nodes.dtype} {list(nodes.shape)}: expected uint64 [B]")
-    if len(nodes) and int(nodes.max()) >= node_count(table.rules):
-        raise InputError(f"node {nodes.max()}: {table.rules} has {node_count(table.rules)} nodes")
+    nodes = check_nodes(nodes, table.rules)
     if transforms is not None and (
         transforms.dtype != np.uint8
         or transforms.shape != nodes.shape
@@ -176,12 +158,10 @@ def label_nodes(
     ):
         raise ValueError("transforms must be uint8 [B] below 8")
     buffers = _Buffers(table.rules, len(nodes), fields, policy)
-    own = _index_of(table.rules)
     lib.ff_label_nodes(
-        own.index,
-        own.beginnings,
+        index_of(table.rules),
         pointer(table.bytes),
-        pointer(np.ascontiguousarray(nodes)),
+        pointer(nodes),
         ffi.NULL if transforms is None else pointer(np.ascontiguousarray(transforms)),
         len(nodes),
         buffers.labels,
@@ -239,7 +219,6 @@ class Sampler:
         if not 0 <= self.pieces[0] <= self.pieces[1] <= 2 * table.rules.m:
             raise InputError(f"pieces={self.pieces}: use 0 to {2 * table.rules.m}, fewest first")
         table.check_all()
-        self._own = _index_of(table.rules)
         self._kept: list[Any] = []  # arrays that the C struct points to
         self._sampler = self._fill()
         if self.mix.balanced > 0:
@@ -249,12 +228,12 @@ class Sampler:
 
     def _fill(self) -> Any:
         sampler = ffi.new("ff_sampler *")
-        sampler.index, sampler.beginnings = self._own.index, self._own.beginnings
+        sampler.index = index_of(self.table.rules)
         sampler.table = pointer(self.table.bytes)
         self._kept.append(self.table.bytes)
         sampler.share = self.mix.shares()
         sampler.part = PARTS[self.part]
-        sampler.held_below = min(int(self.held_out * 2.0**64), 2**64 - 1)
+        sampler.held_below = held_below(self.held_out)
         sampler.fewest, sampler.most = self.pieces
         return sampler
 
