@@ -16,8 +16,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from azfit.kernels import checked, ffi, lib, pointer
+from azfit.kernels import checked, ffi, index_of, lib, pointer
 from solver.errors import InputError
+from solver.index import check_arrays, check_nodes
 from solver.rules import Position, Rules
 
 State: TypeAlias = NDArray[np.uint8]
@@ -25,6 +26,8 @@ State: TypeAlias = NDArray[np.uint8]
 
 States: TypeAlias = NDArray[np.uint8]
 """uint8 [count, state_bytes]."""
+
+Cells: TypeAlias = NDArray[np.int8]
 
 GOMOKU_SIZES = (9, 11, 13, 15, 19)
 
@@ -241,6 +244,29 @@ class DropOldest(Game):
             raise InputError(f"'{position}' cannot occur: the side to move has a line already")
         state: State = self.decode(code)[0]
         return state
+
+    def states(self, x: Cells, y: Cells, to_move: Cells) -> States:
+        """The states of positions: x, y int8 [count, m] (-1 for no piece), to_move int8 [count]."""
+        count = check_arrays(x, y, to_move, self.rules)
+        return self.decode(np.concatenate([x, y, to_move.reshape(count, 1)], axis=1))
+
+    def arrays(self, states: States) -> tuple[Cells, Cells, Cells]:
+        """The positions of states, as ``states`` takes them."""
+        codes, m = self.encode(states), self.rules.m
+        return codes[:, :m].copy(), codes[:, m : 2 * m].copy(), codes[:, 2 * m].copy()
+
+    def states_of_nodes(self, nodes: NDArray[np.uint64]) -> States:
+        """The states of canonical positions, by node (uint64 [count]); full ones, X to move."""
+        nodes = check_nodes(nodes, self.rules)
+        states = np.empty((len(nodes), self.state_bytes), dtype=np.uint8)
+        built = lib.ff_drop_oldest_states(
+            self.kernel, index_of(self.rules), pointer(nodes), len(nodes), pointer(states)
+        )
+        if built < len(nodes):
+            raise InputError(
+                f"node {nodes[built]} of {self.rules} cannot occur: the side to move has a line"
+            )
+        return states
 
     def position(self, state: State) -> Position:
         """The position of a state, for its notation and for the table."""

@@ -3,10 +3,12 @@
  * The state keeps queues for whose turn it is to lose a piece, and masks for
  * lines and empty cells: bit c of mask[side] is set iff c is in queue[side].
  */
+#include "drop_oldest.h"
+
 #include <stdio.h>
 #include <string.h>
 
-#include "game.h"
+#include "nodes.h"
 
 typedef struct {
     uint32_t mask[2];
@@ -103,6 +105,14 @@ static int read_queue(const ff_rules *rules, const int8_t *code, drop_state *dro
     return FF_OK;
 }
 
+/* The queues are in place: whose move is it, and is the game over? */
+static int finish_state(const ff_rules *rules, drop_state *drop, int side) {
+    if (ff_has_line(rules, drop->mask[side])) return FF_BAD_POSITION; /* over a move ago */
+    drop->to_move = (uint8_t)side;
+    drop->result = ff_has_line(rules, drop->mask[!side]) ? FF_MOVER_WON : FF_GOING_ON;
+    return FF_OK;
+}
+
 static int decode(const ff_game *game, const int8_t *code, void *state) {
     const ff_rules *rules = rules_of(game);
     drop_state drop;
@@ -112,11 +122,31 @@ static int decode(const ff_game *game, const int8_t *code, void *state) {
     const int side = code[2 * rules->m], x = drop.pieces[0], y = drop.pieces[1];
     if (side != 0 && side != 1) return FF_BAD_POSITION;
     if (x - y != side && !(x == rules->m && y == rules->m)) return FF_BAD_POSITION;
-    if (ff_has_line(rules, drop.mask[side])) return FF_BAD_POSITION; /* over a move ago */
-    drop.to_move = (uint8_t)side;
-    drop.result = ff_has_line(rules, drop.mask[!side]) ? FF_MOVER_WON : FF_GOING_ON;
+    if (finish_state(rules, &drop, side)) return FF_BAD_POSITION;
     memcpy(state, &drop, sizeof drop);
     return FF_OK;
+}
+
+static void place_queue(drop_state *drop, int side, const uint8_t *queue, int pieces) {
+    for (int i = 0; i < pieces; i++) drop->queue[side][i] = queue[i];
+    drop->pieces[side] = (uint8_t)pieces;
+    drop->mask[side] = ff_cells_mask(queue, pieces);
+}
+
+uint64_t ff_drop_oldest_states(const ff_game *game, const ff_index *index, const uint64_t *nodes,
+                               uint64_t count, uint8_t *states) {
+    for (uint64_t i = 0; i < count; i++) {
+        uint8_t cells[FF_MAX_PIECES];
+        const int pieces = ff_node_unrank(index, nodes[i], cells), side = pieces % 2;
+        const ff_queues node = ff_queues_of(cells, pieces);
+        drop_state drop;
+        memset(&drop, 0, sizeof drop);
+        place_queue(&drop, side, node.mover, node.movers);
+        place_queue(&drop, !side, node.opponent, node.opponents);
+        if (finish_state(rules_of(game), &drop, side)) return i;
+        memcpy(states + i * sizeof drop, &drop, sizeof drop);
+    }
+    return count;
 }
 
 int ff_drop_oldest_init(ff_game *game, int n, int m, int k) {

@@ -9,11 +9,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from plain_games import GOING_ON, PlainConnect4, PlainDrop, PlainGame, PlainGomoku
 
 from azfit import Connect4, DropOldest, Game, Gomoku, Result, game_by_name
+from solver import Solution, find_nodes, solve
 from solver.errors import InputError
+from solver.index import look_up_positions, node_count
 from solver.rules import Position, Rules
+from solver.values import IMPOSSIBLE
 
 DROPS = [(3, 2, 2), (3, 3, 3), (3, 4, 3), (4, 4, 4), (4, 5, 4), (4, 4, 3), (5, 5, 5), (5, 4, 4)]
 PLAIN: list[PlainGame] = [
@@ -209,6 +213,37 @@ def test_positions_travel_to_states_and_back() -> None:
         game.state(Position.parse("a1b1c1d1/a2a3b4c4 x"))
     with pytest.raises(InputError, match="not of Rules"):
         game.state(Position.parse("-/- x", Rules(3, 3, 3)))
+
+
+def check_states_of_nodes(game: DropOldest, nodes: NDArray[np.uint64]) -> None:
+    """Against node -> arrays -> code -> state, and back to the node."""
+    x, y, to_move = look_up_positions(nodes, game.rules)
+    states = game.states_of_nodes(nodes)
+    codes = np.concatenate([x, y, to_move[:, None]], axis=1)
+    assert np.array_equal(states, game.decode(codes))
+    assert np.array_equal(states, game.states(x, y, to_move))
+    found, _ = find_nodes(*game.arrays(states), game.rules)
+    assert np.array_equal(found, nodes)
+
+
+@pytest.mark.parametrize("variant", [(3, 3, 3), (3, 4, 3), (3, 2, 2), (4, 2, 2)])
+def test_states_of_all_nodes_are_those_of_their_positions(variant: tuple[int, int, int]) -> None:
+    game = DropOldest(*variant)
+    table = solve(game.rules).table
+    check_states_of_nodes(game, np.flatnonzero(table != IMPOSSIBLE).astype(np.uint64))
+    for node in np.flatnonzero(table == IMPOSSIBLE)[:20].astype(np.uint64):
+        with pytest.raises(InputError, match="cannot occur"):
+            game.states_of_nodes(np.array([0, node], np.uint64))
+
+
+def test_states_of_sampled_4x4_nodes_are_those_of_their_positions(solution44: Solution) -> None:
+    rng, game = np.random.default_rng(1), DropOldest(4, 4, 4)
+    nodes = rng.integers(0, node_count(game.rules), 50_000).astype(np.uint64)
+    check_states_of_nodes(game, nodes[solution44.table[nodes] != IMPOSSIBLE])
+    with pytest.raises(InputError, match="node 72864169"):
+        game.states_of_nodes(np.array([node_count(game.rules)], np.uint64))
+    with pytest.raises(InputError, match="expected int8"):
+        game.states(*(np.zeros((2, 3), np.int8),) * 2, np.zeros(2, np.int8))
 
 
 def test_names_of_games_and_actions() -> None:
