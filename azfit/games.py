@@ -112,9 +112,21 @@ class Game:
     # ---- many states ------------------------------------------------------------
 
     def check_states(self, states: States, count: int | None = None) -> States:
-        """The states as the kernels read them: contiguous, on an address divisible by 8."""
+        """The states as the kernels read them: contiguous, on an address divisible by 8.
+
+        Raises InputError if one of them is no state of this game: the kernels trust what they
+        are given.
+        """
         states = checked(states, np.uint8, (count, self.state_bytes), "states")
-        return states if states.ctypes.data % 8 == 0 else states.copy()
+        if states.ctypes.data % 8:
+            states = states.copy()
+        good = lib.ff_check_states(self.kernel, pointer(states), len(states))
+        if good < len(states):
+            raise InputError(
+                f"states[{good}] is no state of {self.name}: its bytes are damaged or belong to "
+                "another game"
+            )
+        return states
 
     def legal_masks(self, states: States) -> NDArray[np.bool_]:
         """bool [count, actions]: which actions are legal."""

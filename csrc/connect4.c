@@ -88,6 +88,24 @@ static void fill_planes(const ff_game *game, const void *state, float *planes) {
         }
 }
 
+static int is_state(const ff_game *game, const void *state) {
+    (void)game;
+    static const uint8_t nothing[sizeof ((connect4_state *)0)->unused] = {0};
+    const connect4_state *connect4 = state;
+    const uint64_t first = connect4->pieces[0], second = connect4->pieces[1];
+    const uint64_t stones = first | second;
+    if (first & second || memcmp(connect4->unused, nothing, sizeof nothing)) return 0;
+    uint64_t standing = 0; /* by the heights: no stone is above them, none below is missing */
+    for (int column = 0; column < COLUMNS; column++) {
+        if (connect4->height[column] > ROWS) return 0;
+        standing |= bit_of(connect4->height[column], column) - bit_of(0, column);
+    }
+    const int plies = __builtin_popcountll(stones);
+    if (stones != standing || connect4->plies != plies) return 0;
+    if (__builtin_popcountll(second) != plies / 2 || has_four(connect4->pieces[plies & 1])) return 0;
+    return connect4->result == judge(connect4);
+}
+
 static void encode(const ff_game *game, const void *state, int8_t *code) {
     (void)game;
     const connect4_state *connect4 = state;
@@ -149,6 +167,7 @@ int ff_connect4_init(ff_game *game) {
     game->legal = legal;
     game->play = play;
     game->fill_planes = fill_planes;
+    game->is_state = is_state;
     game->encode = encode;
     game->decode = decode;
     return FF_OK;

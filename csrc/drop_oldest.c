@@ -81,6 +81,37 @@ static void fill_planes(const ff_game *game, const void *state, float *planes) {
     }
 }
 
+/* The cells of a queue; cells that the board does not have if it is no queue of
+ * these rules.  No branches: what is in a queue is as good as random. */
+static uint32_t cells_of_queue(const ff_rules *rules, const uint8_t *queue, int pieces) {
+    uint32_t cells = 0, wrong = 0;
+    for (int i = 0; i < FF_MAX_M; i++) {
+        const uint32_t is_piece = i < pieces, bit = is_piece << (queue[i] & 31);
+        wrong |= is_piece ? queue[i] >= rules->cells : queue[i] != 0;
+        wrong |= (cells & bit) != 0;
+        cells |= bit;
+    }
+    return wrong ? ~UINT32_C(0) : cells;
+}
+
+static int is_state(const ff_game *game, const void *state) {
+    const drop_state *drop = state;
+    const ff_rules *rules = rules_of(game);
+    const int side = drop->to_move, m = rules->m, x = drop->pieces[0], y = drop->pieces[1];
+    if (side > 1 || x > m || y > m || drop->unused[0] || drop->unused[1]) return 0;
+    if (x - y != side && !(x == m && y == m)) return 0;
+    const uint32_t x_cells = cells_of_queue(rules, drop->queue[0], x);
+    const uint32_t y_cells = cells_of_queue(rules, drop->queue[1], y);
+    if (x_cells != drop->mask[0] || y_cells != drop->mask[1]) return 0;
+    if (x_cells & y_cells || (x_cells | y_cells) >> rules->cells) return 0;
+    uint32_t line[2] = {0, 0};
+    for (int i = 0; i < rules->line_count; i++) {
+        line[0] |= (rules->lines[i] & ~x_cells) == 0;
+        line[1] |= (rules->lines[i] & ~y_cells) == 0;
+    }
+    return !line[side] && drop->result == (line[!side] ? FF_MOVER_WON : FF_GOING_ON);
+}
+
 static void encode(const ff_game *game, const void *state, int8_t *code) {
     const drop_state *drop = state;
     const int m = rules_of(game)->m;
@@ -169,6 +200,7 @@ int ff_drop_oldest_init(ff_game *game, int n, int m, int k) {
     game->legal = legal;
     game->play = play;
     game->fill_planes = fill_planes;
+    game->is_state = is_state;
     game->encode = encode;
     game->decode = decode;
     return FF_OK;

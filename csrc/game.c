@@ -29,6 +29,12 @@ int ff_is_legal(const ff_game *game, const void *state, int action) {
 
 /* ---- many states at once --------------------------------------------------- */
 
+size_t ff_check_states(const ff_game *game, const uint8_t *states, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (!game->is_state(game, states + i * (size_t)game->state_bytes)) return i;
+    return count;
+}
+
 void ff_legal_masks(const ff_game *game, const uint8_t *states, size_t count, uint8_t *masks) {
     memset(masks, 0, count * (size_t)game->actions);
     for (size_t i = 0; i < count; i++) {

@@ -70,6 +70,9 @@ struct ff_game {
     int (*legal)(const ff_game *game, const void *state, uint16_t *actions); /* how many */
     int (*play)(const ff_game *game, void *state, int action); /* the result */
     void (*fill_planes)(const ff_game *game, const void *state, float *planes);
+    /* Could a code give these bytes?  The only function that takes any bytes; the
+     * others may do anything with bytes that are no state. */
+    int (*is_state)(const ff_game *game, const void *state);
     void (*encode)(const ff_game *game, const void *state, int8_t *code);
     int (*decode)(const ff_game *game, const int8_t *code, void *state); /* or FF_BAD_POSITION */
 
@@ -91,6 +94,10 @@ int ff_connect4_init(ff_game *game);
 /* Free-style Gomoku, five or more in a row, on 9, 11, 13, 15 or 19 lines; an
  * action is a cell.  Code and planes: as Connect Four's, row * size + column. */
 int ff_gomoku_init(ff_game *game, int size);
+
+/* The first of these that is no state of the game, `count` if all are.  For the
+ * boundary: what is below here, and the search, trusts the states it is given. */
+size_t ff_check_states(const ff_game *game, const uint8_t *states, size_t count);
 
 /* Many states at once: states [count][state_bytes], codes int8 [count][code_length]. */
 void ff_legal_masks(const ff_game *game, const uint8_t *states, size_t count, uint8_t *masks);

@@ -68,6 +68,53 @@ static int is_in_five(const gomoku_state *gomoku, int size, int cell) {
     return 0;
 }
 
+/* The stones of both players, row by row: bit c of row[side][r] for column c. */
+typedef struct {
+    uint32_t row[2][LARGEST];
+    int stones[2];
+} gomoku_rows;
+
+/* Returns 0 if a byte is none of 0, 1, 2. */
+static int read_rows(const gomoku_state *gomoku, int size, gomoku_rows *rows) {
+    unsigned other = 0;
+    rows->stones[0] = rows->stones[1] = 0;
+    for (int r = 0; r < size; r++) {
+        uint32_t first = 0, second = 0;
+        for (int c = 0; c < size; c++) {
+            const unsigned stone = gomoku->cell[r * size + c];
+            first |= (uint32_t)(stone == 1) << c;
+            second |= (uint32_t)(stone == 2) << c;
+            other |= stone > 2;
+        }
+        rows->row[0][r] = first;
+        rows->row[1][r] = second;
+        rows->stones[0] += __builtin_popcount(first);
+        rows->stones[1] += __builtin_popcount(second);
+    }
+    return !other;
+}
+
+static int has_five(const uint32_t *row, int size) {
+    uint32_t five = 0; /* bit c: five in a row begin in column c */
+    for (int r = 0; r < size; r++)
+        five |= row[r] & row[r] >> 1 & row[r] >> 2 & row[r] >> 3 & row[r] >> 4;
+    for (int r = 0; r + TO_WIN <= size; r++, row++) {
+        five |= row[0] & row[1] & row[2] & row[3] & row[4];
+        five |= row[0] & row[1] >> 1 & row[2] >> 2 & row[3] >> 3 & row[4] >> 4;
+        five |= row[0] & row[1] << 1 & row[2] << 2 & row[3] << 3 & row[4] << 4;
+    }
+    return five != 0;
+}
+
+/* How the stones stand, or FF_BAD_POSITION if no game comes to stand so. */
+static int judge_rows(const ff_game *game, const gomoku_rows *rows) {
+    const int plies = rows->stones[0] + rows->stones[1], side = plies & 1;
+    if (rows->stones[1] != plies / 2) return FF_BAD_POSITION;
+    if (has_five(rows->row[side], game->rows)) return FF_BAD_POSITION; /* over a move ago */
+    if (has_five(rows->row[!side], game->rows)) return FF_MOVER_WON;
+    return plies == game->actions ? FF_DRAWN : FF_GOING_ON;
+}
+
 static int play(const ff_game *game, void *state, int action) {
     gomoku_state *gomoku = state;
     gomoku->cell[action] = (uint8_t)(1 + (gomoku->plies & 1));
@@ -86,6 +133,17 @@ static void fill_planes(const ff_game *game, const void *state, float *planes) {
     }
 }
 
+static int is_state(const ff_game *game, const void *state) {
+    const gomoku_state *gomoku = state;
+    const int room = game->state_bytes - (int)offsetof(gomoku_state, cell);
+    gomoku_rows rows;
+    if (gomoku->unused || !read_rows(gomoku, game->rows, &rows)) return 0;
+    for (int i = game->actions; i < room; i++)
+        if (gomoku->cell[i]) return 0;
+    return gomoku->plies == rows.stones[0] + rows.stones[1] &&
+           gomoku->result == judge_rows(game, &rows);
+}
+
 static void encode(const ff_game *game, const void *state, int8_t *code) {
     const gomoku_state *gomoku = state;
     for (int cell = 0; cell < game->actions; cell++)
@@ -96,22 +154,17 @@ static void encode(const ff_game *game, const void *state, int8_t *code) {
 static int decode(const ff_game *game, const int8_t *code, void *state) {
     gomoku_state gomoku;
     memset(&gomoku, 0, sizeof gomoku);
-    int balance = 0;
     for (int cell = 0; cell < game->actions; cell++) {
-        if (code[cell] == 0) continue;
-        if (code[cell] != 1 && code[cell] != -1) return FF_BAD_POSITION;
-        gomoku.cell[cell] = code[cell] > 0 ? 1 : 2;
-        gomoku.plies++;
-        balance += code[cell];
+        if (code[cell] < -1 || code[cell] > 1) return FF_BAD_POSITION;
+        gomoku.cell[cell] = code[cell] < 0 ? 2 : (uint8_t)code[cell];
     }
-    const int side = gomoku.plies & 1;
-    if (balance != side || code[game->actions] != side) return FF_BAD_POSITION;
-    if (gomoku.plies == game->actions) gomoku.result = FF_DRAWN;
-    for (int cell = 0; cell < game->actions; cell++) {
-        if (!gomoku.cell[cell] || !is_in_five(&gomoku, game->rows, cell)) continue;
-        if (gomoku.cell[cell] == 1 + side) return FF_BAD_POSITION; /* over a move ago */
-        gomoku.result = FF_MOVER_WON;
-    }
+    gomoku_rows rows;
+    read_rows(&gomoku, game->rows, &rows);
+    const int result = judge_rows(game, &rows);
+    gomoku.plies = (uint16_t)(rows.stones[0] + rows.stones[1]);
+    if (result == FF_BAD_POSITION || code[game->actions] != (gomoku.plies & 1))
+        return FF_BAD_POSITION;
+    gomoku.result = (uint8_t)result;
     memcpy(state, &gomoku, (size_t)game->state_bytes);
     return FF_OK;
 }
@@ -133,6 +186,7 @@ int ff_gomoku_init(ff_game *game, int size) {
     game->legal = legal;
     game->play = play;
     game->fill_planes = fill_planes;
+    game->is_state = is_state;
     game->encode = encode;
     game->decode = decode;
     return FF_OK;

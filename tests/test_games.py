@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from plain_games import GOING_ON, PlainConnect4, PlainDrop, PlainGame, PlainGomoku
+from plain_games import GOING_ON, PlainConnect4, PlainDrop, PlainGame, PlainGomoku, windows
 
 from azfit import Connect4, DropOldest, Game, Gomoku, Result, game_by_name
+from azfit.search import Search
+from azfit.search_config import SearchConfig
 from solver import Solution, find_nodes, solve
 from solver.errors import InputError
 from solver.index import look_up_positions, node_count
@@ -164,6 +167,31 @@ def test_gomoku_draw_on_a_full_board() -> None:
     assert PlainGomoku(9).result(tuple(board)) == Result.DRAWN
 
 
+@pytest.mark.parametrize("size", [9, 19])
+def test_gomoku_codes_see_every_five_and_no_other_five_cells(size: int) -> None:
+    game, fives = Gomoku(size), set(windows(size, size, 5))
+    # five equal steps through the numbers of the cells may wrap around the edge of the board
+    steps = (1, size - 1, size, size + 1)
+    chains = {
+        tuple(first + step * i for i in range(5))
+        for step in steps
+        for first in range(size * size - 4 * step)
+    }
+    assert fives < chains
+    codes, expected = [], []
+    for chain in sorted(chains):
+        code = [0] * (size * size + 1)
+        for cell in chain:
+            code[cell] = 1
+        empty = [cell for cell in range(0, size * size, 7) if code[cell] == 0]
+        for cell in empty[:4]:
+            code[cell] = -1
+        code[-1] = 1
+        codes.append(code)
+        expected.append(Result.MOVER_WON if chain in fives else Result.GOING_ON)
+    assert game.results(game.decode(np.array(codes, np.int8))).tolist() == expected
+
+
 def test_gomoku_six_in_a_row_wins() -> None:
     game = Gomoku(9)
     state = game.play_all([0, 20, 1, 22, 2, 24, 4, 26, 5, 40])
@@ -260,6 +288,110 @@ def test_names_of_games_and_actions() -> None:
             game_by_name(wrong)
     with pytest.raises(InputError, match="a1 to d4"):
         DropOldest(4, 4, 4).action("e1")
+
+
+def is_accepted(game: Game, state: NDArray[np.uint8]) -> bool:
+    try:
+        game.check_states(state[None])
+    except InputError:
+        return False
+    return True
+
+
+def uses_of(game: Game, states: NDArray[np.uint8]) -> list[Callable[[], object]]:
+    """Everything that can be asked of states."""
+    actions = np.zeros(len(states), np.int32)
+    transforms = np.full(len(states), game.symmetries - 1, np.uint8)
+    search = Search(game, len(states), SearchConfig(sims=2))
+    return [
+        lambda: game.legal_masks(states),
+        lambda: game.results(states),
+        lambda: game.sides(states),
+        lambda: game.encode(states),
+        lambda: game.planes(states),
+        lambda: game.planes(states, transforms),
+        lambda: game.play_many(states, actions),
+        lambda: search.reset(states),
+    ]
+
+
+def test_a_state_of_a_larger_board_is_refused_and_named() -> None:
+    """Every drop-oldest state has 24 bytes: the size alone does not tell the variant."""
+    game, other = DropOldest(3, 3, 3), DropOldest(5, 5, 5)
+    foreign = other.play_all([24, 23, 22, 21, 20, 19, 18, 17, 16, 15])
+    states = np.stack([game.start()] * 3 + [foreign] * 50)
+    for use in uses_of(game, states):
+        with pytest.raises(InputError, match=r"states\[3\] is no state of drop-3-3-3"):
+            use()
+    with pytest.raises(InputError, match="no state of drop-3-3-3"):
+        game.play(foreign, 0)
+
+
+@every_game
+def test_every_state_of_a_game_is_accepted(plain: PlainGame) -> None:
+    game = game_by_name(plain.name)
+    for seed in range(20):
+        state = game.start()
+        for action in playout(plain, seed):
+            assert is_accepted(game, state)
+            state = game.play(state, action)
+        assert is_accepted(game, state)
+
+
+def broken_states(game: Game, plain: PlainGame, count: int) -> NDArray[np.uint8]:
+    """Random bytes, and states of real games with a few bytes or bits changed."""
+    rng = np.random.default_rng(3)
+    real = []
+    for seed in range(30):
+        state = game.start()
+        for action in playout(plain, seed):
+            real.append(state := game.play(state, action))
+    states = np.array(real)[rng.integers(len(real), size=count)]
+    rows = np.arange(count)
+    for change in (1, 2, 3):
+        chosen = rows[rows % 6 >= change]
+        places = rng.integers(game.state_bytes, size=len(chosen))
+        bits = rng.integers(256, size=len(chosen)).astype(np.uint8)
+        single = np.uint8(1) << rng.integers(8, size=len(chosen)).astype(np.uint8)
+        states[chosen, places] ^= np.where(chosen % 2, bits, single)
+    noise = rows[rows % 6 == 5]
+    states[noise] = rng.integers(256, size=(len(noise), game.state_bytes))
+    return states
+
+
+def accepted_rows(game: Game, states: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    return np.array([is_accepted(game, state) for state in states])
+
+
+@every_game
+def test_no_bytes_crash_a_kernel(plain: PlainGame) -> None:
+    """What is accepted is a position: its code gives the same bytes back. All else is refused."""
+    game = game_by_name(plain.name)
+    states = broken_states(game, plain, 100_000 // len(PLAIN))
+    accepted = accepted_rows(game, states)
+    assert accepted.any() and not accepted.all()
+    assert np.array_equal(game.decode(game.encode(states[accepted])), states[accepted])
+    legal = game.legal_masks(states[accepted])
+    assert (legal.any(axis=1) == (game.results(states[accepted]) == Result.GOING_ON)).all()
+    for use in uses_of(game, states[:1000][~accepted[:1000]]):
+        with pytest.raises(InputError, match="is no state of"):
+            use()
+    going_on = states[accepted][legal.any(axis=1)]
+    after, _ = game.play_many(going_on, game.legal_masks(going_on).argmax(axis=1).astype(np.int32))
+    game.planes(after, np.full(len(after), game.symmetries - 1, np.uint8))
+
+
+@every_game
+def test_states_of_other_games_are_refused_or_positions(plain: PlainGame) -> None:
+    game = game_by_name(plain.name)
+    for foreign in PLAIN:
+        other = game_by_name(foreign.name)
+        if other.state_bytes != game.state_bytes or other.name == game.name:
+            continue
+        for seed in range(10):
+            state = other.play_all(playout(foreign, seed))
+            if is_accepted(game, state):
+                assert np.array_equal(game.decode(game.encode(state[None]))[0], state)
 
 
 def test_wrong_arrays_are_refused() -> None:
