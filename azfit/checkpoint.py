@@ -22,7 +22,7 @@ from torch import Tensor
 from azfit.games import DropOldest, game_by_name
 from azfit.network import Network, NetworkConfig
 from solver.errors import CorruptTableError, InputError, MissingTableError
-from solver.storage import write_atomically
+from solver.storage import remove_litter, write_atomically
 
 FORMAT, VERSION = "fadefour network", 1
 SUFFIX = ".safetensors"
@@ -214,8 +214,7 @@ def remove_old(folder: Path, keep: int) -> None:
 
     For the folder's one writer: what a killed one left half-written goes too.
     """
-    for litter in folder.glob("*.writing"):
-        litter.unlink(missing_ok=True)
+    remove_litter(folder)
     for path in checkpoints_in(folder)[:-keep]:
         for suffix in (SUFFIX, ".json"):
             path.with_suffix(suffix).unlink(missing_ok=True)

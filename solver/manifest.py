@@ -32,12 +32,21 @@ from typing import Any
 
 from solver.errors import CorruptTableError, MissingTableError
 from solver.rules import Rules
-from solver.storage import is_writer_in, refuse_to_write, sync_folder
+from solver.storage import (
+    is_writer_in,
+    publish,
+    read_json,
+    refuse_to_write,
+    remove_litter,
+    sync_folder,
+    writing_in,
+)
 
 FORMAT, VERSION = "fadefour", 1
 
 SMALLEST_BLOCK = 1 << 16
 MOST_BLOCKS = 4096  # keeps the manifest of a table of gigabytes small
+MOST_MANIFEST_BYTES = 1 << 24  # the largest has about 70 KB
 
 
 @dataclass(frozen=True)
@@ -75,10 +84,6 @@ def manifest_path(path: Path) -> Path:
 
 def _new(path: Path) -> Path:
     return path.with_name(path.name + ".new")
-
-
-def _pending_manifest(path: Path) -> Path:
-    return path.with_name(path.name + ".json.writing")
 
 
 def finish_interrupted(path: Path) -> None:
@@ -128,7 +133,9 @@ class NewFile:
     """
 
     def __init__(self, path: Path, kind: str, rules: Rules, total_bytes: int) -> None:
-        _finish(path)
+        self._lock = contextlib.ExitStack()
+        if not is_writer_in(path.parent):
+            self._lock.enter_context(writing_in(path.parent))
         self.path, self._kind, self._rules = path, kind, rules
         self._block = block_size(total_bytes)
         self._crc32: list[str] = []
@@ -136,8 +143,10 @@ class NewFile:
         self._sha256 = hashlib.sha256()
         self._total = total_bytes
         try:
+            _finish(path)
             self._file = open(_new(path), "wb", buffering=0)  # noqa: SIM115 - closed by __exit__
         except OSError as error:
+            self._lock.close()
             refuse_to_write(path, error)
 
     def __enter__(self) -> NewFile:
@@ -149,10 +158,10 @@ class NewFile:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._file.close()
-        _pending_manifest(self.path).unlink(missing_ok=True)
-        if not _new(manifest_path(self.path)).exists():
-            _new(self.path).unlink(missing_ok=True)
+        with self._lock:
+            self._file.close()
+            if not _new(manifest_path(self.path)).exists():
+                _new(self.path).unlink(missing_ok=True)
 
     def write(self, data: Any) -> None:
         """Appends the bytes of any contiguous buffer."""
@@ -194,12 +203,7 @@ class NewFile:
         )
         try:
             os.fsync(self._file.fileno())
-            pending = _pending_manifest(self.path)
-            with open(pending, "w") as out:
-                out.write(manifest.to_json())
-                out.flush()
-                os.fsync(out.fileno())
-            os.replace(pending, _new(manifest_path(self.path)))
+            publish(_new(manifest_path(self.path)), manifest.to_json().encode())
             sync_folder(self.path.parent)
             _finish(self.path)
         except OSError as error:
@@ -214,8 +218,9 @@ def remove(path: Path) -> None:
     manifest is a damaged one.
     """
     _finish(path)
-    for litter in (path, manifest_path(path), _new(path), _pending_manifest(path)):
+    for litter in (path, manifest_path(path), _new(path)):
         litter.unlink(missing_ok=True)
+    remove_litter(path.parent)
 
 
 def open_manifest(path: Path, kind: str, remedy: str, rules: Rules | None = None) -> Manifest:
@@ -243,11 +248,9 @@ def open_manifest(path: Path, kind: str, remedy: str, rules: Rules | None = None
 def _read_manifest(path: Path, remedy: str) -> Manifest:
     source = manifest_path(path)
     try:
-        body = json.loads(source.read_text())
-    except FileNotFoundError:
+        body = read_json(source, MOST_MANIFEST_BYTES, "manifest", remedy)
+    except MissingTableError:
         raise CorruptTableError(f"'{path}' has no manifest '{source.name}': {remedy}") from None
-    except (OSError, ValueError, RecursionError) as error:  # ValueError: no JSON, no text
-        raise CorruptTableError(f"'{source}' cannot be read ({error}): {remedy}") from error
     try:
         if body["format"] != FORMAT or body["version"] != VERSION:
             raise CorruptTableError(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
 from solver.errors import InputError
+from solver.storage import write_atomically
 
 
 def pyplot() -> Any:
@@ -24,12 +26,9 @@ def pyplot() -> Any:
 
 def save_png(figure: Any, path: Path) -> None:
     """Writes the figure, whole or not at all, and closes it."""
-    pending = path.with_name(path.name + ".writing")
+    image = io.BytesIO()
     try:
-        figure.savefig(pending, format="png")
-        pending.replace(path)
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot write '{path}': {error}") from error
+        figure.savefig(image, format="png")
     finally:
-        pending.unlink(missing_ok=True)
         pyplot().close(figure)
+    write_atomically(path, image.getvalue())

@@ -9,7 +9,8 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any, NamedTuple
@@ -83,6 +84,21 @@ def killed_at_line(number: int, module: ModuleType, work: Callable[[], object]) 
 @pytest.fixture(scope="session", name="killed_at_line")
 def killed_at_line_fixture() -> Callable[[int, ModuleType, Callable[[], object]], bool]:
     return killed_at_line
+
+
+@pytest.fixture
+def plain_user() -> Iterator[Path]:
+    """A folder in which this process, while the test runs, has no more rights than a plain user."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o777)
+        is_root = os.geteuid() == 0
+        if is_root:
+            os.seteuid(65534)  # nobody
+        try:
+            yield Path(name)
+        finally:
+            if is_root:
+                os.seteuid(0)
 
 
 @pytest.fixture(scope="session")

@@ -441,11 +441,12 @@ def test_one_process_at_a_time_writes_a_run(whole: Path, tmp_path: Path) -> None
 def test_only_litter_of_ours_is_removed(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     (folder / "notes").mkdir(parents=True)
-    for name in ("notes/mine.writing", "old.writing"):
+    for name in ("notes/mine.writing", "mine.writing", ".fadefour-0.writing"):
         (folder / name).write_text("x")
     save_checkpoint(folder / "my_own.safetensors", oracle_network())
     self_play(tiny(iterations=1), folder, stream=None)
     assert (folder / "notes/mine.writing").exists()
     assert (folder / "my_own.safetensors").exists()
-    assert not (folder / "old.writing").exists()
+    assert (folder / "mine.writing").exists()
+    assert not (folder / ".fadefour-0.writing").exists()
     assert best_of(folder)

@@ -43,6 +43,7 @@ from azfit.self_play.replay import ReplayBatch, ReplayBuffer
 from azfit.self_play.watched import watch
 from azfit.self_play.workers import Workers
 from solver.errors import CorruptTableError, FadefourError
+from solver.storage import remove_litter
 
 # Earlier bests that a candidate meets for its rating: the latest, and others evenly back in time.
 POOL_OPPONENTS = 3
@@ -330,9 +331,8 @@ class SelfPlay:
             if path not in members:
                 path.unlink()
                 path.with_suffix(".json").unlink(missing_ok=True)
-        for pattern in ("*.writing", "checkpoints/*.writing"):
-            for litter in self.folder.glob(pattern):
-                litter.unlink(missing_ok=True)
+        for folder in (self.folder, self.folder / "checkpoints"):
+            remove_litter(folder)
         self._forget_games()
 
     def save(self) -> None:
