@@ -306,7 +306,7 @@ class SearchPlayer(Player):
         """max_steps: the largest answer of the network's steps head."""
         self.rules, self.canonical, self.sims, self.sha256 = rules, canonical, sims, sha256
         self.name = f"{name} + {sims} sims"
-        self._config = SearchConfig().in_earnest(sims, max_steps)
+        self._config = SearchConfig().for_matches(sims, max_steps)
         self._evaluator, self._game = evaluator, game_of(rules)
         self._search = Search(self._game, 1, self._config)
 

@@ -77,8 +77,8 @@ class SearchConfig:
                 "noise falls during a game, so use a smaller noise_eps_min"
             )
 
-    def in_earnest(self, sims: int, max_steps: float | None = None) -> SearchConfig:
-        """To judge a player or to play a match: no noise, the most visited move, every position
+    def for_matches(self, sims: int, max_steps: float | None = None) -> SearchConfig:
+        """As a player is judged and plays matches: no noise, the most visited move, every position
         searched from scratch."""
         return replace(
             self,

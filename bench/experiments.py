@@ -34,8 +34,9 @@ from azfit.grading.tally import Group
 from azfit.inference import NetworkEvaluator
 from azfit.players import NetworkPlayer, SearchPlayer
 from azfit.self_play.config import settled
+from azfit.self_play.config_sources import read_config
 from azfit.self_play.iteration import read_iterations
-from azfit.self_play.loop import read_config, self_play
+from azfit.self_play.loop import self_play
 from solver import Rules, open_table
 from solver.plotting import pyplot, save_png
 from solver.storage import write_atomically

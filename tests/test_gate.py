@@ -13,53 +13,56 @@ import torch
 from tiny_self_play import same, tiny, weights
 from workers_here import WorkersHere
 
-import azfit.self_play.run as run_module
 from azfit.games import game_by_name
+from azfit.self_play import training
+from azfit.self_play.evaluation import decide
 from azfit.self_play.iteration import MatchResult
 from azfit.self_play.iteration_log import IterationLog
+from azfit.self_play.loop import learn, play
+from azfit.self_play.rating_pool import EARLIER_MEMBERS, Rated, thinned
 from azfit.self_play.replay import ReplayBatch
-from azfit.self_play.run import POOL_MEMBERS, SelfPlay, thinned
+from azfit.self_play.state import SelfPlayRun
 
 GAME = game_by_name("drop-3-3-3")
 
 
 @pytest.fixture
-def trained(tmp_path: Path) -> SelfPlay:
+def trained(tmp_path: Path) -> SelfPlayRun:
     """A run after its first training, before its match."""
-    run = SelfPlay(tiny(), tmp_path / "run")
+    run = SelfPlayRun(tiny(), tmp_path / "run")
     log = IterationLog(tmp_path / "run", None, 0)
-    run.play(WorkersHere(run.config), log)  # type: ignore[arg-type]
-    run.learn(log)
+    play(run, WorkersHere(run.config), log)
+    learn(run, log)
     log.close()
     assert not same(weights(run.best), weights(run.candidate))
     return run
 
 
-def decide(run: SelfPlay, score: float) -> None:
+def decide_at(run: SelfPlayRun, score: float) -> None:
     match = MatchResult(4, score, 0.1, (2, 0), (0, 0), (0, 2))
     run.line = replace(run.line, match=match, elo=33.0)
-    run.decide()
+    decide(run)
 
 
-def moments(run: SelfPlay) -> list[Any]:
+def moments(run: SelfPlayRun) -> list[Any]:
     return [
         state["exp_avg"].clone()
         for p in run.candidate.parameters()
-        if (state := run.optimiser.state[p])
+        if (state := run.trainer.optimiser.state[p])
     ]
 
 
 def test_the_candidate_starts_as_a_copy_of_the_best(tmp_path: Path) -> None:
-    run = SelfPlay(tiny(), tmp_path)
+    run = SelfPlayRun(tiny(), tmp_path)
     assert run.best is not run.candidate
     assert same(weights(run.best), weights(run.candidate))
     shared = {p.data_ptr() for p in run.best.parameters()}
     assert not shared & {p.data_ptr() for p in run.candidate.parameters()}
 
 
-def test_accepting_keeps_the_optimiser(trained: SelfPlay) -> None:
+def test_accepting_keeps_the_optimiser(trained: SelfPlayRun) -> None:
     candidate, before = weights(trained.candidate), moments(trained)
-    decide(trained, 0.5)  # exactly the threshold
+    decide_at(trained, 0.5)  # exactly the threshold
     assert trained.line.accepted is True
     assert same(weights(trained.best), candidate)
     assert same(weights(trained.candidate), candidate)
@@ -68,40 +71,40 @@ def test_accepting_keeps_the_optimiser(trained: SelfPlay) -> None:
     assert trained.iteration == 1
 
 
-def test_rejecting_restores_the_best_and_resets_the_optimiser(trained: SelfPlay) -> None:
+def test_rejecting_restores_the_best_and_resets_the_optimiser(trained: SelfPlayRun) -> None:
     best = weights(trained.best)
-    decide(trained, 0.49)
+    decide_at(trained, 0.49)
     assert trained.line.accepted is False
     assert same(weights(trained.best), best)
     assert same(weights(trained.candidate), best)
-    assert not trained.optimiser.state
-    learned = {p for group in trained.optimiser.param_groups for p in group["params"]}
+    assert not trained.trainer.optimiser.state
+    learned = {p for group in trained.trainer.optimiser.param_groups for p in group["params"]}
     assert learned == set(trained.candidate.parameters()), "it must teach the candidate"
     assert trained.pool == [(0, 0.0)]
     assert trained.iteration == 1
 
 
-def test_without_a_gate_every_candidate_is_accepted(trained: SelfPlay) -> None:
+def test_without_a_gate_every_candidate_is_accepted(trained: SelfPlayRun) -> None:
     trained.config = replace(trained.config, gate=False)
     candidate = weights(trained.candidate)
-    decide(trained, 0.0)
+    decide_at(trained, 0.0)
     assert trained.line.accepted is True
     assert same(weights(trained.best), candidate)
 
 
-def test_training_on_leaves_an_accepted_best_alone(trained: SelfPlay) -> None:
-    decide(trained, 1.0)
+def test_training_on_leaves_an_accepted_best_alone(trained: SelfPlayRun) -> None:
+    decide_at(trained, 1.0)
     best = weights(trained.best)
     log = IterationLog(trained.folder, None, 1)
-    trained.learn(log)
+    learn(trained, log)
     log.close()
     assert same(weights(trained.best), best)
     assert not same(weights(trained.candidate), best)
 
 
-def test_what_was_learned_is_judged_as_fresh_games_are(trained: SelfPlay) -> None:
+def test_what_was_learned_is_judged_as_fresh_games_are(trained: SelfPlayRun) -> None:
     """The candidate's win/draw/loss loss on the buffer, all of it as it is small."""
-    buffer = trained.buffer
+    buffer = trained.games.buffer
     batch = buffer.batch(np.arange(buffer.size))
     with torch.inference_mode():
         said = trained.candidate(torch.from_numpy(batch.planes)).wdl
@@ -109,10 +112,10 @@ def test_what_was_learned_is_judged_as_fresh_games_are(trained: SelfPlay) -> Non
     assert trained.line.training.wdl_learned == pytest.approx(float(wanted), abs=1e-5)
 
 
-def test_rates_fall_over_the_run_and_the_policy_head_has_its_own(trained: SelfPlay) -> None:
+def test_rates_fall_over_the_run_and_the_policy_head_has_its_own(trained: SelfPlayRun) -> None:
     head = set(trained.candidate.heads.policy.parameters())  # type: ignore[union-attr,operator]
     rates = {}
-    for group in trained.optimiser.param_groups:
+    for group in trained.trainer.optimiser.param_groups:
         for parameter in group["params"]:
             rates[parameter in head] = group["lr"]
     assert rates[True] == pytest.approx(0.1 * rates[False])
@@ -125,10 +128,10 @@ def test_rates_fall_over_the_run_and_the_policy_head_has_its_own(trained: SelfPl
 
 
 def test_the_pool_keeps_the_first_the_latest_and_a_spread_between() -> None:
-    pool: list[tuple[int, float]] = [(0, 0.0)]
+    pool = [Rated(0, 0.0)]
     for iteration in range(1, 200):
-        pool = thinned([*pool, (iteration, float(iteration))], 5)
-        assert len(pool) <= POOL_MEMBERS + 5
+        pool = thinned([*pool, Rated(iteration, float(iteration))], 5)
+        assert len(pool) <= EARLIER_MEMBERS + 5
         assert pool[0][0] == 0
         latest = [one[0] for one in pool[-5:]]
         assert latest == list(range(max(0, iteration - 4), iteration + 1))[-len(latest) :]
@@ -137,16 +140,16 @@ def test_the_pool_keeps_the_first_the_latest_and_a_spread_between() -> None:
 
 
 def test_steps_targets_beyond_the_last_bin_keep_their_parity(
-    trained: SelfPlay, monkeypatch: pytest.MonkeyPatch
+    trained: SelfPlayRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     left = np.arange(1, 60)
     seen: list[Any] = []
-    real = run_module.losses
-    monkeypatch.setattr(run_module, "losses", lambda o, t, c: seen.append(t) or real(o, t, c))
+    real = training.losses
+    monkeypatch.setattr(training, "losses", lambda o, t, c: seen.append(t) or real(o, t, c))
     planes = np.repeat(GAME.planes(GAME.start()[None]), len(left), axis=0)
     policy = np.full((len(left), 9), 1 / 9, np.float32)
     wdl = np.where(left == 7, 1, 0)
-    trained._step(ReplayBatch(planes, policy, wdl, left, left.astype(np.int8)))
+    trained.trainer.step(ReplayBatch(planes, policy, wdl, left, left.astype(np.int8)))
     for plies, outcome, told in zip(left.tolist(), wdl, seen[0].steps.tolist(), strict=True):
         if outcome == 1:
             assert told == -100

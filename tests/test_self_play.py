@@ -27,11 +27,14 @@ import azfit.self_play.loop as module
 from azfit.checkpoint import checkpoints_in, load_checkpoint, save_checkpoint
 from azfit.games import game_by_name
 from azfit.network import Network, NetworkConfig
+from azfit.self_play import evaluation
+from azfit.self_play.config_sources import read_config
 from azfit.self_play.episode import EpisodeFile, read_episodes
 from azfit.self_play.iteration_log import IterationLog
-from azfit.self_play.loop import iterations, read_config, self_play
+from azfit.self_play.loop import iterations, self_play
 from azfit.self_play.replay import ReplayBatch
-from azfit.self_play.run import SelfPlay
+from azfit.self_play.state import SelfPlayRun
+from azfit.self_play.training import Trainer
 from solver.errors import CorruptTableError, FadefourError, InputError, NoRoomError
 from solver.storage import writing_in
 
@@ -119,14 +122,14 @@ def test_game_files_are_kept_as_long_as_their_positions_are(whole: Path) -> None
 
 def test_a_budget_in_minutes_finishes_the_iteration_under_way() -> None:
     class Run:
-        iteration, phase, fraction = 0, "play", 0.5
+        iteration, phase, budget_spent = 0, "play", 0.5
 
     run = Run()
     ended = []
     for number in iterations(run):  # type: ignore[arg-type]
         ended.append(number)
         run.iteration += 1
-        run.fraction += 0.3
+        run.budget_spent += 0.3
     assert ended == [0, 1]
     run.phase = "match"  # resumed when the time is over, with the match still to be played
     assert next(iterations(run)) == 2  # type: ignore[arg-type]
@@ -155,23 +158,23 @@ def stop(
 
 
 POINTS: dict[str, tuple[Any, str, int, bool]] = {
-    "before anything is saved": (SelfPlay, "save_best", 1, False),
-    "before the first state is saved": (SelfPlay, "save", 1, False),
-    "before the first game": (SelfPlay, "play", 1, False),
+    "before anything is saved": (SelfPlayRun, "save_best", 1, False),
+    "before the first state is saved": (SelfPlayRun, "save", 1, False),
+    "before the first game": (module, "play", 1, False),
     "after three games": (EpisodeFile, "append", 3, True),
     "in a game of the third iteration": (EpisodeFile, "append", 12, False),
-    "before training": (SelfPlay, "learn", 2, False),
-    "in training": (SelfPlay, "_step", 9, True),
-    "after training": (SelfPlay, "learn", 3, True),
-    "before the match": (SelfPlay, "match", 3, False),
-    "between matches": (SelfPlay, "_play_match", 4, True),
-    "after the match": (SelfPlay, "match", 2, True),
-    "after the decision": (SelfPlay, "decide", 2, True),
+    "before training": (module, "learn", 2, False),
+    "in training": (Trainer, "step", 9, True),
+    "after training": (module, "learn", 3, True),
+    "before the match": (module, "evaluate", 3, False),
+    "between matches": (evaluation, "play_match", 4, True),
+    "after the match": (module, "evaluate", 2, True),
+    "after the decision": (module, "decide", 2, True),
     "after the line of metrics": (IterationLog, "write", 3, True),
-    "before the state is saved": (SelfPlay, "save", 5, False),
-    "after the state is saved": (SelfPlay, "save", 5, True),
-    "after the best is saved": (SelfPlay, "save_best", 3, True),
-    "at the very end": (SelfPlay, "tidy", 4, True),
+    "before the state is saved": (SelfPlayRun, "save", 5, False),
+    "after the state is saved": (SelfPlayRun, "save", 5, True),
+    "after the best is saved": (SelfPlayRun, "save_best", 3, True),
+    "at the very end": (SelfPlayRun, "tidy", 4, True),
 }
 
 
@@ -198,7 +201,7 @@ def test_a_run_stopped_after_its_last_state_still_gets_its_last_best(
 ) -> None:
     folder, config = tmp_path / "run", tiny(iterations=1, gate=False)
     with monkeypatch.context() as patch:
-        stop(patch, SelfPlay, "save_best", 2)
+        stop(patch, SelfPlayRun, "save_best", 2)
         with pytest.raises(KeyboardInterrupt):
             self_play(config, folder, stream=None)
     run = self_play(config, folder, resume=True, stream=None)
@@ -233,13 +236,13 @@ def test_a_match_that_ends_otherwise_when_repeated_leaves_no_other_best(
         stop(patch, IterationLog, "write", 1, True)
         with pytest.raises(KeyboardInterrupt):
             self_play(gate_open, folder, stream=None)
-    real = SelfPlay.match
+    real = module.evaluate
 
-    def lost(run: SelfPlay, *arguments: Any) -> None:
+    def lost(run: SelfPlayRun, *arguments: Any) -> None:
         real(run, *arguments)
         run.line = replace(run.line, match=replace(run.line.match, score=-1.0))
 
-    monkeypatch.setattr(SelfPlay, "match", lost)
+    monkeypatch.setattr(module, "evaluate", lost)
     run = self_play(gate_open, folder, resume=True, stream=None)
     assert [line["accepted"] for line in told_by(folder)] == [False]
     assert same(weights(load_checkpoint(folder / "best.safetensors")[0]), weights(run.best))
@@ -269,12 +272,14 @@ def test_a_full_disk_is_one_line_and_the_run_goes_on_later(
 
 def test_the_buffer_of_a_resumed_run_is_the_same_by_age(whole: Path, tmp_path: Path) -> None:
     run = self_play(tiny(), tmp_path / "run", stream=None)
-    resumed = SelfPlay(tiny(), tmp_path / "run")
+    resumed = SelfPlayRun(tiny(), tmp_path / "run")
     resumed.load()
-    assert resumed.buffer.size == run.buffer.size == TINY["buffer"]
-    assert resumed.buffer.added != run.buffer.added
+    assert resumed.games.buffer.size == run.games.buffer.size == TINY["buffer"]
+    assert resumed.games.buffer.added != run.games.buffer.added
     for name in ("codes", "visits", "wdl", "left", "iterations"):
-        mine, theirs = (getattr(b, name)[b.by_age] for b in (run.buffer, resumed.buffer))
+        mine, theirs = (
+            getattr(b, name)[b.by_age] for b in (run.games.buffer, resumed.games.buffer)
+        )
         assert np.array_equal(mine, theirs)
 
 
@@ -300,7 +305,7 @@ def test_the_loop_learns_other_games_and_resumes_them(
     assert all(line["games"]["played"] == 5 for line in told_by(tmp_path / "whole"))
     assert not same(weights(run.candidate), weights(Network(config.network)))
     with monkeypatch.context() as patch:
-        stop(patch, SelfPlay, "match", 2)
+        stop(patch, module, "evaluate", 2)
         with pytest.raises(KeyboardInterrupt):
             self_play(config, tmp_path / "stopped", stream=None)
     self_play(config, tmp_path / "stopped", resume=True, stream=None)
@@ -310,12 +315,12 @@ def test_the_loop_learns_other_games_and_resumes_them(
 def test_a_loss_that_is_not_finite_ends_the_run_in_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def diverged(run: SelfPlay, batch: ReplayBatch) -> dict[str, float]:
-        torch.nn.init.constant_(next(run.candidate.parameters()), float("nan"))
+    def diverged(trainer: Trainer, batch: ReplayBatch) -> dict[str, float]:
+        torch.nn.init.constant_(next(trainer.candidate.parameters()), float("nan"))
         return {"loss": float("nan")}
 
     with monkeypatch.context() as patch:
-        patch.setattr(SelfPlay, "_step", diverged)
+        patch.setattr(Trainer, "step", diverged)
         with pytest.raises(FadefourError, match=r"iteration 1 is not finite.*smaller --lr than 5"):
             self_play(tiny(lr=5.0), tmp_path / "run", stream=None)
     tensors, _ = final_state(tmp_path / "run")
@@ -342,7 +347,7 @@ def test_init_is_where_a_run_begins_also_after_a_crash(
     for name in ("save_best", "save"):
         folder = tmp_path / name
         with monkeypatch.context() as patch:
-            stop(patch, SelfPlay, name, 1)
+            stop(patch, SelfPlayRun, name, 1)
             with pytest.raises(KeyboardInterrupt):
                 self_play(config, folder, init=init, stream=None)
         self_play(read_config(folder), folder, resume=True, stream=None)

@@ -10,7 +10,8 @@ import pytest
 from conftest import run_cli
 
 from azfit.network import Network, NetworkConfig
-from azfit.self_play.config import PRESETS, by_game, combine, options, settled
+from azfit.self_play.config import by_game, options, settled
+from azfit.self_play.config_sources import PRESETS, combine
 from solver.errors import InputError
 from solver.machine import available_cores
 

@@ -21,6 +21,7 @@ from azfit.network import Network
 from azfit.self_play.episode import Episode
 from azfit.self_play.openings import random_openings
 from azfit.self_play.play_games import play_games
+from azfit.self_play.worker import Task
 from azfit.self_play.workers import DEATHS_IN_A_ROW, Workers, _Seat
 from solver.errors import FadefourError
 
@@ -47,7 +48,7 @@ def games() -> dict[int, bytes]:
     threads = torch.get_num_threads()
     here = WorkersHere(CONFIG)  # sets the threads to 1
     here.set_network("best", network())
-    found = dict(here.share("play", GAMES, 0, "best"))
+    found = dict(here.play_games(GAMES, 0, "best"))
     torch.set_num_threads(threads)
     return found
 
@@ -63,9 +64,9 @@ def collected(answers: Iterator[tuple[int, Any]]) -> dict[int, Any]:
 def test_games_arrive_exactly_once_and_are_those_of_one_process(
     workers: Workers, games: dict[int, bytes]
 ) -> None:
-    assert collected(workers.share("play", GAMES, 0, "best")) == games
-    assert collected(workers.share("play", [], 0, "best")) == {}
-    assert collected(workers.share("play", [5], 0, "best")) == {5: games[5]}
+    assert collected(workers.play_games(GAMES, 0, "best")) == games
+    assert collected(workers.play_games([], 0, "best")) == {}
+    assert collected(workers.play_games([5], 0, "best")) == {5: games[5]}
 
 
 def test_matches_are_those_of_one_process(workers: Workers) -> None:
@@ -74,10 +75,10 @@ def test_matches_are_those_of_one_process(workers: Workers) -> None:
     for one in (workers, here):
         one.set_network("candidate", network(2))
         one.set_network("best", network())
-    content = (openings, "candidate", "best")
-    told = collected(workers.share("match", range(5), *content))
-    assert told == dict(here.share("match", range(5), *content))
-    assert all(score.games == 2 for score in told.values())
+    scores = collected(workers.play_pairs(openings, "candidate", "best"))
+    assert scores == dict(here.play_pairs(openings, "candidate", "best"))
+    assert sorted(scores) == list(range(5))
+    assert all(score.games == 2 for score in scores.values())
     workers.forget("candidate")
     workers.forget("candidate")
 
@@ -88,7 +89,7 @@ def test_workers_killed_between_their_games_are_replaced(
 ) -> None:
     before, replaced = workers.process_ids, workers.replaced
     found: dict[int, bytes] = {}
-    for item, frame in workers.share("play", GAMES, 0, "best"):
+    for item, frame in workers.play_games(GAMES, 0, "best"):
         if not found:
             for pid in before[:victims]:
                 os.kill(pid, signal.SIGKILL)
@@ -104,13 +105,13 @@ def test_a_worker_killed_in_the_middle_of_a_game_is_replaced_and_plays_it_again(
     with Workers(tiny(workers=1, sims=5_000, cache=False)) as workers:
         workers.set_network("best", network())
         (victim,) = workers.process_ids
-        list(workers.share("play", [1], 0, "best"))  # by now the worker is up and quick
+        list(workers.play_games([1], 0, "best"))  # by now the worker is up and quick
         blow = threading.Timer(0.2, os.kill, (victim, signal.SIGKILL))
         blow.start()
-        (interrupted,) = workers.share("play", [0], 0, "best")
+        (interrupted,) = workers.play_games([0], 0, "best")
         blow.join()
         assert workers.replaced == 1 and workers.process_ids != [victim]
-        (whole,) = workers.share("play", [0], 0, "best")
+        (whole,) = workers.play_games([0], 0, "best")
         assert interrupted == whole
 
 
@@ -122,14 +123,14 @@ def test_a_worker_killed_while_idle_is_replaced_when_it_is_needed(
     os.kill(victim.pid, signal.SIGKILL)
     victim.join()
     workers.set_network("best", network())
-    assert collected(workers.share("play", GAMES, 0, "best")) == games
+    assert collected(workers.play_games(GAMES, 0, "best")) == games
     assert victim.pid not in workers.process_ids
 
 
 def test_ctrl_c_is_the_masters_to_answer(workers: Workers, games: dict[int, bytes]) -> None:
     before = workers.process_ids
     found = {}
-    for item, frame in workers.share("play", GAMES, 0, "best"):
+    for item, frame in workers.play_games(GAMES, 0, "best"):
         for pid in before:
             os.kill(pid, signal.SIGINT)
         found[item] = frame
@@ -144,7 +145,7 @@ def test_every_network_is_searched_with_its_own_scale_of_steps() -> None:
     config = replace(CONFIG, lambda_steps=0.9)
     here = WorkersHere(config)
     here.set_network("best", short)
-    game, frames = game_by_name(config.game), dict(here.share("play", GAMES, 0, "best"))
+    game, frames = game_by_name(config.game), dict(here.play_games(GAMES, 0, "best"))
     found = {n: Episode.from_body(frame[12:], game).visits.tolist() for n, frame in frames.items()}
     for scale, as_found in ((6.0, True), (None, False)):
         wanted = play_games(
@@ -166,7 +167,7 @@ def test_an_error_in_a_worker_is_raised_here() -> None:
     with Workers(tiny(workers=1)) as own:
         own.set_network("best", broken)
         with pytest.raises(FadefourError, match="not finite") as raised:
-            collected(own.share("play", GAMES, 0, "best"))
+            collected(own.play_games(GAMES, 0, "best"))
         assert "\n" not in str(raised.value)
         ids = own.process_ids
     assert not any(is_alive(pid) for pid in ids)
@@ -183,19 +184,19 @@ def is_alive(pid: int) -> bool:
 def test_workers_that_die_again_and_again_are_one_clear_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    hand_out, killed = Workers._hand_out, []
+    hand_out, killed = _Seat.hand_out, []
 
-    def hand_out_and_kill(own: Workers, seat: _Seat, *content: Any) -> None:
+    def hand_out_and_kill(seat: _Seat, task: Task) -> None:
         assert seat.process.pid is not None
-        hand_out(own, seat, *content)
+        hand_out(seat, task)
         os.kill(seat.process.pid, signal.SIGKILL)
         killed.append(seat.process.pid)
 
-    monkeypatch.setattr(Workers, "_hand_out", hand_out_and_kill)
+    monkeypatch.setattr(_Seat, "hand_out", hand_out_and_kill)
     with Workers(tiny(workers=1)) as own:
         own.set_network("best", network())
         with pytest.raises(FadefourError, match=r"died 3 times in a row \(exit code -9\)"):
-            collected(own.share("play", GAMES, 0, "best"))
+            collected(own.play_games(GAMES, 0, "best"))
     assert len(killed) == DEATHS_IN_A_ROW
     assert not any(is_alive(pid) for pid in killed)
 
@@ -221,5 +222,5 @@ def test_workers_started_before_one_that_cannot_be_are_ended(
 def test_an_error_nobody_foresaw_is_raised_again_with_its_traceback() -> None:
     raises = pytest.raises(RuntimeError, match="in a worker")
     with Workers(tiny(workers=1)) as alone, raises as raised:
-        collected(alone.share("play", GAMES, 0, "a network that nobody sent"))
+        collected(alone.play_games(GAMES, 0, "a network that nobody sent"))
     assert "Traceback" in str(raised.value) and "KeyError" in str(raised.value)

@@ -7,17 +7,17 @@ from typing import Any, Self
 
 from azfit.network import Network
 from azfit.self_play.config import SelfPlayConfig
-from azfit.self_play.workers import _Worker
+from azfit.self_play.openings import Opening
+from azfit.self_play.worker import Forget, Message, PlayGames, PlayPairs, SetNetwork, Worker
 
 
 class WorkersHere:
-    """In the place of ``azfit.self_play.workers.Workers``; one worker, whatever the config says."""
+    """A ``WorkerPool`` of one worker in this process, whatever the config says."""
 
     replaced = 0
 
     def __init__(self, config: SelfPlayConfig) -> None:
-        self._worker = _Worker(self, config)
-        self._answers: list[tuple[int, Any]] = []
+        self._worker = Worker(config)
 
     def __enter__(self) -> Self:
         return self
@@ -25,21 +25,23 @@ class WorkersHere:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def send(self, message: tuple[str, int, Any]) -> None:
-        """The worker's end of the pipe."""
-        self._answers.append(message[1:])
+    def _ask(self, message: Message) -> Iterator[tuple[int, Any]]:
+        answers = list(self._worker.handle(message))
+        yield from ((answer.item, answer.value) for answer in answers)
 
-    def set_network(self, key: str, network: Network) -> None:
-        from safetensors.torch import save
+    def set_network(self, name: str, network: Network) -> None:
+        assert not list(self._ask(SetNetwork.of(name, network)))
 
-        weights = {name: tensor.contiguous() for name, tensor in network.state_dict().items()}
-        self._worker._network(key, save(weights), network.config.to_dict())
+    def forget(self, name: str) -> None:
+        assert not list(self._ask(Forget(name)))
 
-    def forget(self, key: str) -> None:
-        self._worker._forget(key)
+    def play_games(
+        self, numbers: Sequence[int], iteration: int, network: str
+    ) -> Iterator[tuple[int, bytes]]:
+        yield from self._ask(PlayGames(tuple(numbers), iteration, network))
 
-    def share(self, kind: str, items: Sequence[int], *content: Any) -> Iterator[tuple[int, Any]]:
-        self._answers = []
-        if items:
-            getattr(self._worker, f"_{kind}")(list(items), *content)
-        yield from self._answers
+    def play_pairs(
+        self, openings: Sequence[Opening], player: str, opponent: str
+    ) -> Iterator[tuple[int, Any]]:
+        items = tuple(range(len(openings)))
+        yield from self._ask(PlayPairs(items, tuple(openings), player, opponent))

@@ -46,9 +46,9 @@ from azfit.search import Evaluator
 from azfit.search_config import SearchConfig
 from azfit.self_play.assessment import SIDES, assess, judge
 from azfit.self_play.config import SelfPlayConfig, settled
+from azfit.self_play.config_sources import read_config
 from azfit.self_play.episode import summarised
 from azfit.self_play.iteration import read_iterations
-from azfit.self_play.loop import read_config
 from azfit.self_play.play_games import play_games
 from azfit.self_play.replay import ReplayBatch
 from azfit.self_play.watched import watch, watched_positions

@@ -130,7 +130,7 @@ class SearchPlayer(NetworkPlayer):
             )
         super().__init__(evaluator, name=f"{name} + {sims} sims", sha256=sha256)
         self.sims = sims
-        self._config = SearchConfig().in_earnest(sims, max_steps)
+        self._config = SearchConfig().for_matches(sims, max_steps)
 
     def answer(self, positions: Sequence[Connect4Position]) -> Columns:
         search = Search(self._game, len(positions), self._config)

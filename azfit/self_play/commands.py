@@ -104,8 +104,8 @@ def self_play_command(
       fadefour self-play --game connect4 --run runs/four --minutes 60
       fadefour self-play --run runs/four --resume
     """
-    from azfit.self_play.config import combine
-    from azfit.self_play.loop import read_config, self_play
+    from azfit.self_play.config_sources import combine, read_config
+    from azfit.self_play.loop import self_play
 
     given = {name: value for name, value in typed.items() if value is not None}
     if game is not None:

@@ -20,6 +20,7 @@ are repeated from their beginning, with the same random numbers.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 from collections.abc import Iterator
@@ -30,18 +31,17 @@ from typing import TextIO
 import torch
 
 from azfit.checkpoint import SUFFIX, load_checkpoint, save_checkpoint
-from azfit.games import game_by_name
 from azfit.network import Network
-from azfit.self_play.config import (
-    SHAPE,
-    SelfPlayConfig,
-    by_game,
-    refuse_other_shape,
-    settled,
-)
+from azfit.self_play.assessment import assess
+from azfit.self_play.config import SelfPlayConfig
+from azfit.self_play.config_sources import fitted, read_config
+from azfit.self_play.episode import EpisodeFile, summarised
+from azfit.self_play.evaluation import decide, evaluate
+from azfit.self_play.game_files import positions_of
+from azfit.self_play.iteration import Iteration
 from azfit.self_play.iteration_log import IterationLog
-from azfit.self_play.run import SelfPlay
-from azfit.self_play.workers import Workers
+from azfit.self_play.state import SelfPlayRun
+from azfit.self_play.workers import WorkerPool, Workers
 from solver.errors import FadefourError, InputError, NoRoomError
 from solver.storage import write_atomically, writing_in
 
@@ -53,7 +53,7 @@ def self_play(
     resume: bool = False,
     init: Network | None = None,
     stream: TextIO | None = sys.stderr,
-) -> SelfPlay:
+) -> SelfPlayRun:
     """Runs until the budget is spent. resume: goes on with the run in this folder."""
     folder = Path(folder)
     if init is not None:
@@ -61,7 +61,13 @@ def self_play(
     check_folder(config, folder, resume)
     try:
         with writing_in(folder):
-            return _self_play(config, folder, resume, init, stream)
+            torch.set_num_threads(config.threads)
+            run = resumed(config, folder) if resume else begun(config, folder, init)
+            log = IterationLog(folder, stream, run.iteration)
+            with contextlib.closing(log), Workers(config) as workers:
+                for _ in iterations(run):
+                    iterate(run, workers, log)
+            return run
     except OSError as error:
         if isinstance(error, FadefourError):
             raise
@@ -71,85 +77,63 @@ def self_play(
         ) from error
 
 
-def _self_play(
-    config: SelfPlayConfig, folder: Path, resume: bool, init: Network | None, stream: TextIO | None
-) -> SelfPlay:
-    torch.set_num_threads(config.threads)
-    first = folder / f"init{SUFFIX}"
-    if not resume:
-        first.unlink(missing_ok=True)
-        if init is not None:
-            save_checkpoint(first, init)
-        text = json.dumps(config.to_dict(), indent=1) + "\n"
-        write_atomically(folder / "config.json", text.encode())
-    elif first.exists():
-        init = load_checkpoint(first, config.game)[0]
-    run = SelfPlay(config, folder, init)
-    if resume and (folder / "resume.safetensors").exists():
-        run.load()
-    else:
-        run.save_best()
-        run.save()
-    log = IterationLog(folder, stream, run.iteration)
-    try:
-        with Workers(config) as workers:
-            for _ in iterations(run):
-                if run.phase == "play":
-                    with run.timed("play"):
-                        run.play(workers, log)
-                    with run.timed("training"):
-                        run.learn(log)
-                    run.phase = "match"
-                    run.save()
-                with run.timed("match"):
-                    run.match(workers, log)
-                run.decide()
-                run.line = replace(run.line, workers_replaced=workers.replaced)
-                log.write(replace(run.line, iteration=run.iteration, seconds=round(run.seconds, 2)))
-                run.phase = "play"
-                run.save()
-                run.save_best()
-                run.tidy()
-    finally:
-        log.close()
-    return run
+# ---- the loop ------------------------------------------------------------------------
 
 
-def iterations(run: SelfPlay) -> Iterator[int]:
-    """So many as the budget allows: N means N; one that is under way is finished."""
-    while run.fraction < 1 or run.phase != "play":
+def iterations(run: SelfPlayRun) -> Iterator[int]:
+    """As many as the budget allows: N means N, and one that is under way is finished."""
+    while run.budget_spent < 1 or run.phase != "play":
         yield run.iteration
 
 
-def read_config(folder: str | Path) -> SelfPlayConfig:
-    """The config of a run that exists."""
-    path = Path(folder) / "config.json"
-    try:
-        return settled(json.loads(path.read_text()))
-    except (FileNotFoundError, NotADirectoryError):
-        raise InputError(
-            f"'{folder}' is no run of self-play: it has no config.json; give another folder"
-        ) from None
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise InputError(
-            f"'{path}' cannot be read ({str(error).splitlines()[0]}): restore it"
-        ) from None
+def iterate(run: SelfPlayRun, workers: WorkerPool, log: IterationLog) -> None:
+    """An iteration, or what is left of one that was interrupted."""
+    if run.phase == "play":
+        with run.timed("play"):
+            play(run, workers, log)
+        with run.timed("training"):
+            learn(run, log)
+        run.phase = "match"
+        run.save()
+    with run.timed("match"):
+        evaluate(run, workers, log)
+    decide(run)
+    run.line = replace(run.line, workers_replaced=workers.replaced)
+    log.write(replace(run.line, iteration=run.iteration, seconds=round(run.seconds, 2)))
+    run.phase = "play"
+    run.save()
+    run.save_best()
+    run.tidy()
 
 
-def fitted(config: SelfPlayConfig, init: Network) -> SelfPlayConfig:
-    """The config of a run that begins with this network: it says what the network is."""
-    given = init.config
-    if given.game != config.game:
-        raise InputError(f"--init plays {given.game}, not {config.game}: give one of that game")
-    defaults = by_game(game_by_name(config.game))
-    wanted = {name: getattr(config, name) for name in SHAPE}
-    refuse_other_shape(given, {n: value for n, value in wanted.items() if value != defaults[n]})
-    if given.max_plies > (config.max_plies or given.max_plies):
-        raise InputError(
-            f"max_plies={config.max_plies}: the network of --init counts up to {given.max_plies} "
-            "plies; use at least so many"
-        )
-    return replace(config, kind=given.kind, width=given.width, blocks=given.blocks)
+def play(run: SelfPlayRun, workers: WorkerPool, log: IterationLog) -> None:
+    """Games of the best network against itself; each is on disk as soon as it ends."""
+    games, total = run.games, run.config.games_per_iteration
+    played = {episode.number for episode in games.read(run.iteration)}
+    missing = sorted(set(range(total)) - played)
+    workers.set_network("best", run.best)
+    log.begin("self-play", total, "game", len(played))
+    with contextlib.closing(EpisodeFile(games.path(run.iteration))) as file:
+        for _, frame in workers.play_games(missing, run.iteration, "best"):
+            file.append(frame)
+            log.advance()
+    episodes = games.read(run.iteration)
+    games.enter(run.iteration, episodes)
+    run.line = Iteration(
+        games=summarised(episodes),
+        buffer=games.buffer.outcomes(),
+        fresh=assess(run.candidate, positions_of(run.game, episodes)),
+    )
+    log.end()
+
+
+def learn(run: SelfPlayRun, log: IterationLog) -> None:
+    """The candidate learns from the buffer."""
+    training = run.trainer.learn(run.games.buffer, run.iteration, run.budget_spent, log)
+    run.line = replace(run.line, training=training)
+
+
+# ---- the folder ----------------------------------------------------------------------
 
 
 def check_folder(config: SelfPlayConfig, folder: Path, resume: bool) -> None:
@@ -159,3 +143,34 @@ def check_folder(config: SelfPlayConfig, folder: Path, resume: bool) -> None:
             raise InputError(f"'{folder}' was begun with another config: resume it with its own")
     elif any((folder / name).exists() for name in ("config.json", "resume.safetensors", "games")):
         raise InputError(f"'{folder}' holds a run already: use --resume, or another folder")
+
+
+def init_path(folder: Path) -> Path:
+    return folder / f"init{SUFFIX}"
+
+
+def begun(config: SelfPlayConfig, folder: Path, init: Network | None) -> SelfPlayRun:
+    """A new run: its config and first network are on disk."""
+    init_path(folder).unlink(missing_ok=True)
+    if init is not None:
+        save_checkpoint(init_path(folder), init)
+    text = json.dumps(config.to_dict(), indent=1) + "\n"
+    write_atomically(folder / "config.json", text.encode())
+    return saved(SelfPlayRun(config, folder, init))
+
+
+def resumed(config: SelfPlayConfig, folder: Path) -> SelfPlayRun:
+    """A run as it was left, or at its beginning if it was left before its first state."""
+    path = init_path(folder)
+    init = load_checkpoint(path, config.game)[0] if path.exists() else None
+    run = SelfPlayRun(config, folder, init)
+    if not run.state_path.exists():
+        return saved(run)
+    run.load()
+    return run
+
+
+def saved(run: SelfPlayRun) -> SelfPlayRun:
+    run.save_best()
+    run.save()
+    return run

@@ -121,4 +121,4 @@ def _mover(network: Network | None, game: Game, sims: int, random: np.random.Gen
     if not sims:
         return NetworkMover(game, evaluate)
     config = SearchConfig(max_plies=int(by_game(game)["max_plies"]))
-    return SearchMover(game, evaluate, config.in_earnest(sims, float(network.config.max_plies)))
+    return SearchMover(game, evaluate, config.for_matches(sims, float(network.config.max_plies)))

@@ -1,8 +1,8 @@
-"""Worker processes: each plays games with its own search and networks, on one torch thread.
+"""Worker processes: who does which item, and what happens when one of them dies.
 
-The master hands out items (numbers of games, pairs of a match) and receives one answer an item.
-A worker that dies is replaced, and the new one gets the items that its predecessor left; workers
-whose master dies end themselves.
+The master hands out the items of a task (numbers of games, pairs of a match) and receives one
+answer per item. A worker that dies is replaced, and the new one gets the items that its predecessor
+left; workers whose master dies end themselves.
 """
 
 from __future__ import annotations
@@ -16,85 +16,53 @@ import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from multiprocessing import connection
-from typing import Any, Self
+from typing import Any, Protocol, Self, cast
 
 from azfit.network import Network
-from azfit.search_config import SearchConfig
+from azfit.self_play.arena import Score
 from azfit.self_play.config import SelfPlayConfig
+from azfit.self_play.openings import Opening
+from azfit.self_play.worker import (
+    Answer,
+    Failed,
+    Forget,
+    Message,
+    PlayGames,
+    PlayPairs,
+    SetNetwork,
+    Task,
+    Worker,
+)
 from solver.errors import FadefourError
 
 DEATHS_IN_A_ROW = 3  # of one worker and those that replaced it, without an answer: no accident
 
 
-# ---- in the worker -------------------------------------------------------------------
+class WorkerPool(Protocol):
+    """What the phases of self-play ask for, wherever the workers run."""
+
+    @property
+    def replaced(self) -> int:
+        """Workers that died and were replaced."""
+
+    def set_network(self, name: str, network: Network) -> None:
+        """Gives every worker this network under this name."""
+
+    def forget(self, name: str) -> None:
+        """Every worker drops the network of this name, if there is one."""
+
+    def play_games(
+        self, numbers: Sequence[int], iteration: int, network: str
+    ) -> Iterator[tuple[int, bytes]]:
+        """(number, game as a frame of bytes) as the games end, each exactly once."""
+
+    def play_pairs(
+        self, openings: Sequence[Opening], player: str, opponent: str
+    ) -> Iterator[tuple[int, Score]]:
+        """(place of the opening, the player's score in its two games), each exactly once."""
 
 
-class _Worker:
-    """Serves one master until the pipe closes."""
-
-    def __init__(self, pipe: Any, config: SelfPlayConfig) -> None:
-        import torch
-
-        from azfit.games import game_by_name
-
-        torch.set_num_threads(1)
-        self._pipe, self._config = pipe, config
-        self._game = game_by_name(config.game)
-        self._players: dict[str, tuple[Any, SearchConfig]] = {}
-        """Each network's evaluator, and the search with its own scale of steps."""
-
-    def serve(self) -> None:
-        while True:
-            kind, *content = self._pipe.recv()
-            getattr(self, f"_{kind}")(*content)
-
-    def _network(self, key: str, weights: bytes, about: dict[str, Any]) -> None:
-        from safetensors.torch import load
-
-        from azfit.evaluation_cache import EvaluationCache
-        from azfit.inference import NetworkEvaluator
-        from azfit.network import Network, NetworkConfig
-
-        network = Network(NetworkConfig.from_dict(about))
-        network.load_state_dict(load(weights))
-        evaluator: Any = NetworkEvaluator(network.eval(), self._config.backend, threads=1)
-        if self._config.cache:
-            evaluator = EvaluationCache(evaluator, self._game)
-        search = replace(self._config.search, max_steps=float(network.config.max_plies))
-        self._players[key] = (evaluator, search)
-
-    def _forget(self, key: str) -> None:
-        self._players.pop(key, None)
-
-    def _play(self, numbers: list[int], iteration: int, key: str) -> None:
-        from azfit.self_play.play_games import play_games
-
-        for episode in play_games(
-            self._game,
-            *self._players[key],
-            numbers,
-            seed=self._config.seed,
-            iteration=iteration,
-            parallel=self._config.parallel_games,
-            random_plies=self._config.random_plies,
-        ):
-            self._pipe.send(("answer", episode.number, episode.to_bytes()))
-
-    def _match(self, pairs: list[int], openings: list[Any], player: str, opponent: str) -> None:
-        from azfit.self_play.arena import SearchMover, play_pairs
-
-        movers = [
-            SearchMover(self._game, evaluate, search.in_earnest(search.sims))
-            for evaluate, search in (self._players[player], self._players[opponent])
-        ]
-        max_plies = self._config.max_plies or self._game.max_plies
-        at_once = max(1, self._config.parallel_games // 2)
-        for first in range(0, len(pairs), at_once):
-            some = pairs[first : first + at_once]
-            chosen = [openings[pair] for pair in some]
-            scores = play_pairs(self._game, movers[0], movers[1], chosen, max_plies)
-            for pair, score in zip(some, scores, strict=True):
-                self._pipe.send(("answer", pair, score))
+# ---- in the worker's process ---------------------------------------------------------
 
 
 def _end_with_the_master() -> None:
@@ -106,16 +74,20 @@ def _end_with_the_master() -> None:
 
 
 def _main(pipe: Any, config: SelfPlayConfig) -> None:
+    """Serves the master until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the master's to answer
     threading.Thread(target=_end_with_the_master, daemon=True).start()
     try:
-        _Worker(pipe, config).serve()
+        worker = Worker(config)
+        while True:
+            for answer in worker.handle(pipe.recv()):
+                pipe.send(answer)
     except (EOFError, BrokenPipeError):
         return
     except FadefourError as error:
-        pipe.send(("error", str(error)))
+        pipe.send(Failed(str(error), expected=True))
     except Exception:  # whatever it is, the master raises it again, with this traceback
-        pipe.send(("failure", traceback.format_exc()))
+        pipe.send(Failed(traceback.format_exc(), expected=False))
 
 
 # ---- in the master -------------------------------------------------------------------
@@ -146,6 +118,15 @@ class _Seat:
         self.deaths = 0
         """Of those who sat here before, since the last answer."""
 
+    def send(self, message: Message) -> None:
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            self.pipe.send(message)  # to a dead one: ``Workers._share`` will notice
+
+    def hand_out(self, task: Task) -> None:
+        """The part of the task that is this seat's."""
+        if self.open_items:
+            self.send(replace(task, items=tuple(self.open_items)))
+
     def end(self) -> None:
         self.pipe.close()
         self.process.terminate()
@@ -153,14 +134,13 @@ class _Seat:
 
 
 class Workers:
-    """A context manager: the processes live as long as it does."""
+    """A ``WorkerPool`` of processes on this machine; they live as long as the ``with`` block."""
 
     def __init__(self, config: SelfPlayConfig) -> None:
         self._config = config
-        self._networks: dict[str, tuple[bytes, dict[str, Any]]] = {}
+        self._networks: dict[str, SetNetwork] = {}
         self._seats: list[_Seat] = []
         self.replaced = 0
-        """Workers that died and were replaced."""
 
     def __enter__(self) -> Self:
         try:
@@ -179,56 +159,52 @@ class Workers:
     def process_ids(self) -> list[int]:
         return [seat.process.pid or 0 for seat in self._seats]
 
-    def set_network(self, key: str, network: Network) -> None:
-        """Gives every worker this network under this name."""
-        from safetensors.torch import save
-
-        weights = {name: tensor.contiguous() for name, tensor in network.state_dict().items()}
-        self._networks[key] = (save(weights), network.config.to_dict())
+    def set_network(self, name: str, network: Network) -> None:
+        self._networks[name] = SetNetwork.of(name, network)
         for seat in self._seats:
-            self._send(seat, "network", key, *self._networks[key])
+            seat.send(self._networks[name])
 
-    def forget(self, key: str) -> None:
-        if self._networks.pop(key, None) is not None:
+    def forget(self, name: str) -> None:
+        if self._networks.pop(name, None) is not None:
             for seat in self._seats:
-                self._send(seat, "forget", key)
+                seat.send(Forget(name))
 
-    @staticmethod
-    def _send(seat: _Seat, *message: Any) -> None:
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            seat.pipe.send(message)  # to a dead one: ``share`` will notice
+    def play_games(
+        self, numbers: Sequence[int], iteration: int, network: str
+    ) -> Iterator[tuple[int, bytes]]:
+        for answer in self._share(PlayGames(tuple(numbers), iteration, network)):
+            yield answer.item, cast(bytes, answer.value)
 
-    def share(self, kind: str, items: Sequence[int], *content: Any) -> Iterator[tuple[int, Any]]:
-        """Deals the items out; yields (item, answer) as they come, each exactly once.
+    def play_pairs(
+        self, openings: Sequence[Opening], player: str, opponent: str
+    ) -> Iterator[tuple[int, Score]]:
+        items = tuple(range(len(openings)))
+        for answer in self._share(PlayPairs(items, tuple(openings), player, opponent)):
+            yield answer.item, cast(Score, answer.value)
 
-        kind, content: "play", iteration, network; or "match", openings, player, opponent.
-        """
+    def _share(self, task: Task) -> Iterator[Answer]:
+        """Deals the items out; yields the answers as they come, one per item."""
         for i, seat in enumerate(self._seats):
-            seat.open_items = list(items[i :: len(self._seats)])
-            self._hand_out(seat, kind, content)
+            seat.open_items = list(task.items[i :: len(self._seats)])
+            seat.hand_out(task)
         while any(seat.open_items for seat in self._seats):
             by_pipe = {seat.pipe: seat for seat in self._seats if seat.open_items}
             for ready in connection.wait(list(by_pipe)):
                 seat = by_pipe[ready]  # type: ignore[index]
                 try:
-                    told, *answer = seat.pipe.recv()
+                    answer: Answer | Failed = seat.pipe.recv()
                 except (EOFError, ConnectionResetError, OSError):
-                    self._replace(seat, kind, content)
+                    self._replace(seat, task)
                     continue
-                if told == "error":
-                    raise FadefourError(answer[0])
-                if told == "failure":
-                    raise RuntimeError(f"in a worker:\n{answer[0]}")
+                if isinstance(answer, Failed):
+                    if answer.expected:
+                        raise FadefourError(answer.message)
+                    raise RuntimeError(f"in a worker:\n{answer.message}")
                 seat.deaths = 0
-                item, value = answer
-                seat.open_items.remove(item)
-                yield item, value
+                seat.open_items.remove(answer.item)
+                yield answer
 
-    def _hand_out(self, seat: _Seat, kind: str, content: tuple[Any, ...]) -> None:
-        if seat.open_items:
-            self._send(seat, kind, seat.open_items, *content)
-
-    def _replace(self, dead: _Seat, kind: str, content: tuple[Any, ...]) -> None:
+    def _replace(self, dead: _Seat, task: Task) -> None:
         dead.process.join(timeout=5)
         code, deaths = dead.process.exitcode, dead.deaths + 1
         if deaths >= DEATHS_IN_A_ROW:
@@ -241,6 +217,6 @@ class Workers:
         seat = _Seat(self._config)
         seat.open_items, seat.deaths = dead.open_items, deaths
         self._seats[self._seats.index(dead)] = seat
-        for key, network in self._networks.items():
-            self._send(seat, "network", key, *network)
-        self._hand_out(seat, kind, content)
+        for network in self._networks.values():
+            seat.send(network)
+        seat.hand_out(task)

@@ -1,0 +1,150 @@
+"""Where the options of a run come from: presets, a TOML file, the command line, the network to
+begin with, or the folder of a run that exists."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from azfit.games import game_by_name
+from azfit.network import Network, NetworkConfig
+from azfit.self_play.config import SelfPlayConfig, by_game, options, settled
+from solver.errors import InputError
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "quick": {
+        "sims": 50,
+        "games_per_iteration": 50,
+        "eval_games": 20,
+        "pool_games": 4,
+        "blocks": 2,
+        # Few games: the buffer stays small, and all that is in it is to be learned.
+        "replay_ratio": 0.5,
+        "epochs": 2,
+        "dropout": 0.0,
+        "policy_lr_scale": 1.0,
+    },
+    "balanced": {},
+    "strong": {
+        "sims": 400,
+        "games_per_iteration": 300,
+        "eval_games": 100,
+        "pool_games": 20,
+        "blocks": 6,
+        "iterations": 100,
+    },
+}
+"""``balanced`` is the default."""
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Options from a TOML file, spelt with - or _; ``preset = "..."`` may be one of them."""
+    try:
+        given = tomllib.loads(path.read_text())
+    except OSError as error:
+        raise InputError(f"cannot read --config '{path}': {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"--config '{path}' is no TOML: {error}") from None
+    told = {name.replace("-", "_"): value for name, value in given.items()}
+    known = {one.name for one in options()} | {"preset", *GAME_NUMBERS}
+    for name, value in told.items():
+        if name not in known:
+            raise InputError(f"--config '{path}': unknown option '{name}'; see --help")
+        if name in GAME_NUMBERS and (isinstance(value, bool) or not isinstance(value, int)):
+            raise InputError(f"--config '{path}': {name}={value!r}: use a whole number")
+    return told
+
+
+GAME_NUMBERS = ("n", "m", "k", "size")
+
+
+def full_name(game: Any, numbers: dict[str, int]) -> Any:
+    """ "drop" with n, m, k, or "gomoku" with size, as ``game_by_name`` takes it. Without a name the
+    game is drop-oldest."""
+    if game in (None, "drop") and "size" not in numbers:
+        n, m = numbers.get("n", 4), numbers.get("m", 4)
+        return f"drop-{n}-{m}-{numbers.get('k', n)}"
+    if game == "gomoku" and not numbers.keys() - {"size"}:
+        return f"gomoku-{numbers.get('size', 15)}"
+    if numbers:
+        given = ", ".join(f"{name}={value}" for name, value in numbers.items())
+        raise InputError(f"{given}: n, m, k go with the game drop, size goes with gomoku")
+    return game
+
+
+SHAPE = ("kind", "width", "blocks")
+"""What a checkpoint says of its network."""
+
+
+def refuse_other_shape(init: NetworkConfig, given: dict[str, Any]) -> None:
+    """What is given of a network must be what the one to begin with is."""
+    for name in SHAPE:
+        has = getattr(init, name)
+        if given.get(name, has) != has:
+            raise InputError(f"{name}={given[name]}: the network of --init has {has}; leave it out")
+
+
+def combine(
+    preset: str | None,
+    config_file: Path | None,
+    typed: dict[str, Any],
+    init: NetworkConfig | None = None,
+) -> SelfPlayConfig:
+    """Defaults, then the preset, then the shape of the network to begin with, then the file, then
+    what was typed; the last one counts."""
+    from_file = read_toml(config_file) if config_file is not None else {}
+    in_file = from_file.pop("preset", "balanced")
+    chosen = preset or in_file
+    if not isinstance(chosen, str) or chosen not in PRESETS:
+        raise InputError(f"preset {chosen!r}: use {', '.join(PRESETS)}")
+    given = {name: value for name, value in typed.items() if value is not None}
+    budget = {"iterations", "minutes"}
+    base = dict(PRESETS[chosen])
+    if init is not None:
+        base |= {name: getattr(init, name) for name in SHAPE}
+    for layer in (from_file, given):
+        if init is not None:
+            refuse_other_shape(init, layer)
+        if budget & set(layer):  # a budget replaces the other kind of budget
+            base = {name: value for name, value in base.items() if name not in budget}
+        if layer.get("game", base.get("game")) != base.get("game"):  # numbers of another game
+            base = {name: value for name, value in base.items() if name not in GAME_NUMBERS}
+        base |= layer
+    numbers = {name: base.pop(name) for name in GAME_NUMBERS if name in base}
+    if numbers or "game" in base:
+        base["game"] = full_name(base.get("game"), numbers)
+    return settled(base)
+
+
+def read_config(folder: str | Path) -> SelfPlayConfig:
+    """The config of a run that exists."""
+    path = Path(folder) / "config.json"
+    try:
+        return settled(json.loads(path.read_text()))
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputError(
+            f"'{folder}' is no run of self-play: it has no config.json; give another folder"
+        ) from None
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise InputError(
+            f"'{path}' cannot be read ({str(error).splitlines()[0]}): restore it"
+        ) from None
+
+
+def fitted(config: SelfPlayConfig, init: Network) -> SelfPlayConfig:
+    """The config of a run that begins with this network: it says what the network is."""
+    given = init.config
+    if given.game != config.game:
+        raise InputError(f"--init plays {given.game}, not {config.game}: give one of that game")
+    defaults = by_game(game_by_name(config.game))
+    wanted = {name: getattr(config, name) for name in SHAPE}
+    refuse_other_shape(given, {n: value for n, value in wanted.items() if value != defaults[n]})
+    if given.max_plies > (config.max_plies or given.max_plies):
+        raise InputError(
+            f"max_plies={config.max_plies}: the network of --init counts up to {given.max_plies} "
+            "plies; use at least so many"
+        )
+    return replace(config, kind=given.kind, width=given.width, blocks=given.blocks)

@@ -1,0 +1,80 @@
+"""Evaluation and gate: the candidate's matches, its rating, and whether it becomes the best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from azfit.checkpoint import load_checkpoint
+from azfit.self_play.arena import Score
+from azfit.self_play.elo import rating
+from azfit.self_play.iteration import MatchResult
+from azfit.self_play.iteration_log import IterationLog
+from azfit.self_play.openings import Opening, random_openings
+from azfit.self_play.rating_pool import opponents
+from azfit.self_play.state import SelfPlayRun
+from azfit.self_play.watched import watch
+from azfit.self_play.workers import WorkerPool
+
+
+def evaluate(run: SelfPlayRun, workers: WorkerPool, log: IterationLog) -> None:
+    """Candidate against best, and against earlier bests for its rating."""
+    config, best = run.config, run.pool[-1]
+    workers.set_network("best", run.best)
+    workers.set_network("candidate", run.candidate)
+    earlier = opponents(run.pool) if config.pool_games else []
+    openings = match_openings(run, config.eval_games, 2)
+    pool_openings = [match_openings(run, config.pool_games, 3 + i) for i in range(len(earlier))]
+    log.begin("match", 2 * (len(openings) + sum(map(len, pool_openings))), "game")
+    score = play_match(workers, log, openings, "best")
+    results = [(best.elo, float(score.games), score.games * score.share)]
+    for opponent, its_openings in zip(earlier, pool_openings, strict=True):
+        workers.set_network("pool", load_checkpoint(run.best_path(opponent.iteration))[0])
+        against = play_match(workers, log, its_openings, "pool")
+        results.append((opponent.elo, float(against.games), against.games * against.share))
+    workers.forget("pool")
+    run.line = replace(run.line, match=match_result(score), elo=rating(results, best.elo))
+    log.end()
+
+
+def match_openings(run: SelfPlayRun, games: int, draw: int) -> list[Opening]:
+    """One for every two games, as far as there are that many. ``draw`` numbers the draws of an
+    iteration."""
+    random = np.random.default_rng([run.config.seed, run.iteration, draw])
+    return random_openings(run.game, games // 2, run.config.opening_plies, random)
+
+
+def play_match(
+    workers: WorkerPool, log: IterationLog, openings: Sequence[Opening], opponent: str
+) -> Score:
+    """The candidate against this opponent, two games from each opening."""
+    score = Score()
+    for _, pair in workers.play_pairs(openings, "candidate", opponent):
+        score += pair
+        log.advance(2)
+    return score
+
+
+def match_result(score: Score) -> MatchResult:
+    return MatchResult(
+        games=score.games,
+        score=score.share,
+        standard_error=score.standard_error,
+        wins=score.wins,
+        draws=score.draws,
+        losses=score.losses,
+    )
+
+
+def decide(run: SelfPlayRun) -> None:
+    """The gate: an accepted candidate keeps its optimiser, a rejected one starts from the best."""
+    match, elo = run.line.match, run.line.elo
+    assert match is not None and elo is not None
+    accepted = not run.config.gate or match.score >= run.config.accept
+    run.line = replace(run.line, accepted=accepted, watch=watch(run.candidate))
+    if accepted:
+        run.accept(elo)
+    else:
+        run.reject()

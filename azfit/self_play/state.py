@@ -1,0 +1,169 @@
+"""The state of a self-play run: everything that its next phase depends on, and its saving.
+
+``azfit.self_play.loop`` has the phases, and says which files a run's folder holds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from azfit.checkpoint import (
+    FORMAT,
+    SUFFIX,
+    VERSION,
+    checkpoints_in,
+    read_tensors,
+    save_checkpoint,
+    write_tensors,
+)
+from azfit.games import Game, game_by_name
+from azfit.network import Network
+from azfit.self_play.config import SelfPlayConfig
+from azfit.self_play.game_files import GameFiles
+from azfit.self_play.iteration import Iteration, PhaseSeconds
+from azfit.self_play.rating_pool import Rated, thinned
+from azfit.self_play.training import Trainer, copy_of, without_prefix
+from solver.errors import CorruptTableError
+from solver.storage import remove_litter
+
+Phase = Literal["play", "match"]
+"""What comes next. Training belongs to "play": if it is cut off, it begins anew."""
+
+
+class SelfPlayRun:
+    """The best network, a candidate in training, the games, the ratings."""
+
+    def __init__(self, config: SelfPlayConfig, folder: Path, init: Network | None = None) -> None:
+        """A run at its beginning, with random weights or those of ``init``."""
+        self.config, self.folder = config, folder
+        self.game: Game = game_by_name(config.game)
+        torch.manual_seed(config.seed)
+        self.best = Network(config.network)
+        if init is not None:
+            self.best = Network(replace(init.config, dropout=config.dropout))
+            self.best.load_state_dict(init.state_dict())
+        self.trainer = Trainer(copy_of(self.best), config)
+        self.games = GameFiles(folder / "games", self.game, config.buffer)
+        self.iteration = 0
+        """Iterations finished."""
+        self.phase: Phase = "play"
+        self.pool = [Rated(0, 0.0)]
+        """The bests so far, the present one last."""
+        self.line = Iteration()
+        """What is known of the iteration under way, to be logged at its end."""
+        self._seconds_before, self._began = 0.0, time.monotonic()
+
+    @property
+    def candidate(self) -> Network:
+        return self.trainer.candidate
+
+    @property
+    def seconds(self) -> float:
+        """Spent on this run, over all resumes."""
+        return self._seconds_before + time.monotonic() - self._began
+
+    @property
+    def budget_spent(self) -> float:
+        """The share of the budget that is used up."""
+        if self.config.iterations is not None:
+            return self.iteration / self.config.iterations
+        assert self.config.minutes is not None
+        return self.seconds / (60 * self.config.minutes)
+
+    @contextlib.contextmanager
+    def timed(self, phase: str) -> Iterator[None]:
+        """Notes how long this phase took, in the line of the iteration."""
+        began = time.monotonic()
+        yield
+        seconds = self.line.phase_seconds or PhaseSeconds()
+        seconds = replace(seconds, **{phase: round(time.monotonic() - began, 2)})
+        self.line = replace(self.line, phase_seconds=seconds)
+
+    # ---- what the gate decides ----------------------------------------------------
+
+    def accept(self, elo: float) -> None:
+        """The candidate is the best from now on, and goes on learning."""
+        self.iteration += 1
+        self.best = copy_of(self.candidate)
+        self.pool = thinned([*self.pool, Rated(self.iteration, elo)], self.config.keep)
+
+    def reject(self) -> None:
+        """The candidate becomes the best again, with a new optimiser."""
+        self.iteration += 1
+        self.trainer.restart(self.best)
+
+    # ---- networks on disk ---------------------------------------------------------
+
+    def best_path(self, iteration: int) -> Path:
+        """The file of the best network that was accepted after this iteration."""
+        return self.folder / "checkpoints" / f"step-{iteration:09d}{SUFFIX}"
+
+    def save_best(self) -> None:
+        iteration, elo = self.pool[-1]
+        about = {"iteration": iteration, "elo": elo}
+        save_checkpoint(self.best_path(iteration), self.best, about)
+        save_checkpoint(self.folder / f"best{SUFFIX}", self.best, about)
+
+    def tidy(self) -> None:
+        """Removes what is no longer needed: networks, games, and what a crash half wrote."""
+        members = {self.best_path(iteration) for iteration, _ in self.pool}
+        for path in checkpoints_in(self.folder / "checkpoints"):
+            if path not in members:
+                path.unlink()
+                path.with_suffix(".json").unlink(missing_ok=True)
+        for folder in (self.folder, self.folder / "checkpoints"):
+            remove_litter(folder)
+        self.games.remove_unneeded()
+
+    # ---- the state on disk --------------------------------------------------------
+
+    @property
+    def state_path(self) -> Path:
+        return self.folder / f"resume{SUFFIX}"
+
+    def save(self) -> None:
+        """All that the next phase depends on, besides the games."""
+        tensors = {f"best.{n}": t for n, t in self.best.state_dict().items()}
+        about = {
+            "format": FORMAT,
+            "version": VERSION,
+            "iteration": self.iteration,
+            "phase": self.phase,
+            "seconds": self.seconds,
+            "pool": self.pool,
+            "line": self.line.to_dict(),
+            "network": self.best.config.to_dict(),
+        }
+        write_tensors(self.state_path, tensors | self.trainer.tensors(), about)
+
+    def load(self) -> None:
+        """Takes up the state that was saved last."""
+        tensors, about = read_tensors(self.state_path)
+        try:
+            self._take_up(tensors, about)
+        except (RuntimeError, KeyError, TypeError, ValueError) as error:
+            reason = str(error).strip().splitlines()[-1].strip()
+            raise CorruptTableError(
+                f"'{self.state_path}' does not fit its run, or is of another version ({reason}): "
+                "begin a new one"
+            ) from None
+        self.games.load(self.iteration if self.phase == "play" else self.iteration + 1)
+        self.save_best()  # a crash may have come before it, or after the best of a match to repeat
+
+    def _take_up(self, tensors: dict[str, Tensor], about: dict[str, Any]) -> None:
+        self.best.load_state_dict(without_prefix(tensors, "best."))
+        self.trainer.take_up(tensors)
+        if about["phase"] not in ("play", "match"):
+            raise ValueError(f"phase {about['phase']!r}")
+        self.iteration, self.phase = int(about["iteration"]), about["phase"]
+        self.pool = [Rated(int(iteration), float(elo)) for iteration, elo in about["pool"]]
+        self.line = Iteration.from_dict(about["line"])
+        self._seconds_before, self._began = float(about["seconds"]), time.monotonic()

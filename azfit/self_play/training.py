@@ -1,0 +1,161 @@
+"""Training: the candidate, its optimiser, and what an iteration of learning does to both."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from azfit.network import Network
+from azfit.objective import IGNORED, Metrics, Targets, losses, total_loss
+from azfit.self_play.assessment import judge, wdl_losses
+from azfit.self_play.config import SelfPlayConfig
+from azfit.self_play.iteration import Training
+from azfit.self_play.iteration_log import IterationLog
+from azfit.self_play.play_games import game_seed
+from azfit.self_play.replay import ReplayBatch, ReplayBuffer
+from solver.errors import FadefourError
+
+# Positions of the buffer on which a candidate is assessed, and the number of that draw.
+LEARNED_SAMPLE, LEARNED_DRAW = 4096, 100
+
+OPTIMISER_STATE = ("step", "exp_avg", "exp_avg_sq")
+
+
+class Trainer:
+    """A candidate and its optimiser."""
+
+    def __init__(self, candidate: Network, config: SelfPlayConfig) -> None:
+        self.candidate, self._config = candidate, config
+        self.optimiser = self._new_optimiser()
+
+    def _new_optimiser(self) -> torch.optim.AdamW:
+        """AdamW over the candidate; the policy head learns at a rate of its own."""
+        named = list(self.candidate.named_parameters())
+        head = [p for name, p in named if name.startswith("heads.policy.")]
+        others = [p for name, p in named if not name.startswith("heads.policy.")]
+        groups = [{"params": others, "scale": 1.0}]
+        if head:
+            groups.append({"params": head, "scale": self._config.policy_lr_scale})
+        return torch.optim.AdamW(
+            groups, lr=self._config.lr, weight_decay=self._config.weight_decay, fused=True
+        )
+
+    def restart(self, network: Network) -> None:
+        """The candidate takes the weights of this network; its optimiser starts afresh."""
+        self.candidate.load_state_dict(network.state_dict())
+        self.optimiser = self._new_optimiser()
+
+    # ---- an iteration -----------------------------------------------------------
+
+    def learn(
+        self, buffer: ReplayBuffer, iteration: int, budget_spent: float, log: IterationLog
+    ) -> Training:
+        """Epochs over the buffer, from where the candidate stands. ``budget_spent``: the share of
+        the run's budget, which decides on the learning rate."""
+        config = self._config
+        torch.manual_seed(game_seed(config.seed, iteration, 0))  # for the dropout
+        random = np.random.default_rng([config.seed, iteration, 1])
+        for group in self.optimiser.param_groups:
+            group["lr"] = config.rate_at(budget_spent) * group["scale"]
+        steps = config.steps_of(buffer.size) * config.epochs
+        log.begin("training", steps, "step")
+        self.candidate.train()
+        means: Metrics = {}
+        for batch in self._batches(buffer, random):
+            parts = self.step(batch)
+            if not math.isfinite(parts["loss"]):
+                raise FadefourError(
+                    f"the loss of iteration {iteration + 1} is not finite: this run "
+                    f"cannot go on; begin another with a smaller --lr than {config.lr:g}"
+                )
+            for name, value in parts.items():
+                means[name] = means.get(name, 0.0) + value / steps
+            log.advance()
+        self.candidate.eval()
+        log.end()
+        return Training(
+            **means,
+            wdl_learned=self._wdl_learned(buffer, iteration),
+            steps_taken=steps,
+            learning_rate=self.optimiser.param_groups[0]["lr"],
+            positions=buffer.size,
+        )
+
+    def _batches(self, buffer: ReplayBuffer, random: np.random.Generator) -> Iterator[ReplayBatch]:
+        config = self._config
+        steps = config.steps_of(buffer.size)
+        count = min(steps * config.batch_size, round(config.replay_ratio * buffer.size))
+        for _ in range(config.epochs):
+            epoch = buffer.epoch(max(1, count), random, config.balance_sampling)
+            for places in np.array_split(epoch, steps):
+                yield buffer.batch(places, random if config.augment else None)
+
+    def step(self, batch: ReplayBatch) -> Metrics:
+        """Learns from one batch; the loss before it, and its parts."""
+        targets = self._targets(batch)
+        parts = losses(self.candidate(targets.planes), targets, self._config)
+        total = total_loss(parts, self._config)
+        self.optimiser.zero_grad(set_to_none=True)
+        total.backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(self.candidate.parameters(), self._config.clip)
+        self.optimiser.step()
+        values = {name: float(value.detach()) for name, value in parts.items()}
+        return {"loss": float(total.detach()), **values}
+
+    def _targets(self, batch: ReplayBatch) -> Targets:
+        left, wdl = torch.from_numpy(batch.left), torch.from_numpy(batch.wdl)
+        # Beyond the last bin its parity still tells who wins: the last bin or the one before it.
+        beyond = (left - self.candidate.config.max_plies).clamp(min=0)
+        bins = (left - beyond - beyond % 2 - 1).clamp(min=0)
+        return Targets(
+            planes=torch.from_numpy(batch.planes),
+            policy=torch.from_numpy(batch.policy),
+            wdl=wdl,
+            steps=torch.where(wdl == 1, IGNORED, bins),
+        )
+
+    def _wdl_learned(self, buffer: ReplayBuffer, iteration: int) -> float:
+        """The win/draw/loss loss on what has just been learned. ``assess`` measures the same on
+        games that have not been; the difference is what the candidate is overfitted by."""
+        random = np.random.default_rng([self._config.seed, iteration, LEARNED_DRAW])
+        batch = buffer.batch(random.permutation(buffer.size)[:LEARNED_SAMPLE])
+        return float(wdl_losses(judge(self.candidate, batch.planes)[1], batch.wdl).mean())
+
+    # ---- saving -----------------------------------------------------------------
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Weights and the optimiser's state, by name."""
+        tensors = {f"candidate.{n}": t for n, t in self.candidate.state_dict().items()}
+        for name, parameter in self.candidate.named_parameters():
+            for key, value in self.optimiser.state[parameter].items():
+                tensors[f"optimiser.{key}.{name}"] = torch.as_tensor(value)
+        return tensors
+
+    def take_up(self, tensors: dict[str, Tensor]) -> None:
+        """What ``tensors`` gave."""
+        self.candidate.load_state_dict(without_prefix(tensors, "candidate."))
+        self.optimiser = self._new_optimiser()
+        for name, parameter in self.candidate.named_parameters():
+            state = {
+                key: tensors[f"optimiser.{key}.{name}"]
+                for key in OPTIMISER_STATE
+                if f"optimiser.{key}.{name}" in tensors
+            }
+            if state:
+                self.optimiser.state[parameter] = state
+
+
+def without_prefix(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    """Those whose names begin with the prefix, without it."""
+    return {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
+
+
+def copy_of(network: Network) -> Network:
+    """Another network with the same weights, in evaluation mode."""
+    copy = Network(network.config)
+    copy.load_state_dict(network.state_dict())
+    return copy.eval()
