@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from azfit.games import Game
-from azfit.kernels import ffi, lib
+from azfit.kernels import ffi
 from solver.errors import InputError
 
 
@@ -94,13 +94,6 @@ class SearchConfig:
         """The temperature of each move number (int32 [count]), float32 [count]."""
         last = np.iinfo(np.int32).max if self.temp_moves is None else self.temp_moves
         return np.where(plies < last, self.temperature, 0.0).astype(np.float32)
-
-    def noise_at(self, ply: int) -> float:
-        """The share of Dirichlet noise at this move number."""
-        options = ffi.new("ff_search_options *")
-        options.noise_eps, options.noise_eps_min = self.noise_eps, self.noise_eps_min
-        options.noise_steps = self.noise_steps
-        return float(lib.ff_noise_share(options, ply))
 
     def c_options(self, game: Game) -> Any:
         """These options as the kernel reads them, with the game's defaults filled in."""

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from evaluators import Hashed
 from plain_games import GOING_ON, MOVER_WON, PlainConnect4, PlainDrop, PlainGame, PlainGomoku
+from search_noise import noise_share
 
 from azfit import SearchConfig, game_by_name
 from azfit.self_play.arena import (
@@ -168,7 +169,7 @@ def test_a_match_repeats_itself() -> None:
 def test_evaluation_has_no_noise_and_no_chance() -> None:
     given = settled({"noise_eps": 0.5, "noise_steps": 9, "temperature": 2.0})
     config = given.search.for_matches(given.sims)
-    assert [config.noise_at(ply) for ply in (0, 5, 50)] == [0, 0, 0]
+    assert [noise_share(config, ply) for ply in (0, 5, 50)] == [0, 0, 0]
     assert config.temperature_at(np.arange(20, dtype=np.int32)).tolist() == [0] * 20
     assert config.sims == settled({}).sims
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from evaluators import Hashed
 from plain_games import GOING_ON, MOVER_WON, PlainConnect4, PlainDrop, PlainGame, PlainGomoku
+from search_noise import noise_share
 
 from azfit import Search, SearchConfig, game_by_name
 from azfit.search import Evaluator
@@ -163,10 +164,10 @@ def test_noise_reaches_the_roots_by_their_move_number() -> None:
 
 def test_the_share_of_noise_falls_evenly_to_its_least() -> None:
     config = SearchConfig(noise_eps=0.5, noise_eps_min=0.1, noise_steps=12)
-    shares = [config.noise_at(ply) for ply in range(20)]
+    shares = [noise_share(config, ply) for ply in range(20)]
     wanted = [0.1 + 0.4 * max(0.0, 1 - ply / 12) for ply in range(20)]
     assert shares == pytest.approx(wanted)
-    assert SearchConfig(noise_eps=0.25).noise_at(99) == pytest.approx(0.25)
+    assert noise_share(SearchConfig(noise_eps=0.25), 99) == pytest.approx(0.25)
 
 
 def test_visits_beyond_16_bits_keep_their_shares() -> None:

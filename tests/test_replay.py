@@ -55,13 +55,13 @@ def rows_of(episode: Episode) -> list[Any]:
     left = range(episode.plies, 0, -1)
     won = [1 if episode.winner == DRAWN else 2 * (side != episode.winner) for side in episode.sides]
     return [
-        (code.tolist(), visits.tolist(), wdl, plies, episode.iteration)
+        (code.tolist(), visits.tolist(), wdl, plies)
         for code, visits, wdl, plies in zip(episode.codes, episode.visits, won, left, strict=True)
     ]
 
 
 def contents(buffer: ReplayBuffer) -> list[Any]:
-    arrays = (buffer.codes, buffer.visits, buffer.wdl, buffer.left, buffer.iterations)
+    arrays = (buffer.codes, buffer.visits, buffer.wdl, buffer.left)
     return [tuple(array[place].tolist() for array in arrays) for place in buffer.by_age]
 
 
@@ -224,7 +224,7 @@ def test_a_full_buffer_of_gomoku_takes_well_under_a_gigabyte() -> None:
     game = game_by_name("gomoku-15")
     buffer = ReplayBuffer(game, 500_000)
     buffer._grow(1)
-    arrays = (buffer.codes, buffer.visits, buffer.wdl, buffer.left, buffer.iterations)
+    arrays = (buffer.codes, buffer.visits, buffer.wdl, buffer.left)
     rows = len(buffer.wdl)
     assert sum(array.nbytes for array in arrays) / rows * 500_000 < 5e8
 

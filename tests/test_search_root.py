@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from evaluators import PLAIN_UCT, Fixed, Hashed, f32, one_tree
+from search_noise import noise_share
 
 from azfit import (
     Connect4,
@@ -26,9 +27,9 @@ from solver.errors import FadefourError, InputError
 
 def test_noise_schedule() -> None:
     constant = SearchConfig(noise_eps=0.25, noise_eps_min=0.1, noise_steps=0)
-    assert [constant.noise_at(ply) for ply in (0, 5, 500)] == [0.25] * 3
+    assert [noise_share(constant, ply) for ply in (0, 5, 500)] == [0.25] * 3
     falling = SearchConfig(noise_eps=0.5, noise_eps_min=0.1, noise_steps=12)
-    shares = [falling.noise_at(ply) for ply in (0, 3, 6, 12, 40)]
+    shares = [noise_share(falling, ply) for ply in (0, 3, 6, 12, 40)]
     np.testing.assert_allclose(shares, [0.5, 0.4, 0.3, 0.1, 0.1])
 
 

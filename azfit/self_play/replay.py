@@ -52,14 +52,13 @@ class ReplayBuffer:
         self.visits: NDArray[np.uint16] = np.empty((0, game.actions), np.uint16)
         self.wdl: NDArray[np.int8] = np.empty(0, np.int8)
         self.left: NDArray[np.int16] = np.empty(0, np.int16)
-        self.iterations: NDArray[np.int32] = np.empty(0, np.int32)
 
     def _grow(self, wanted: int) -> None:
         """Memory as it is needed: a buffer of half a million is seldom full at first."""
         if wanted <= self._room:
             return
         self._room = min(self.capacity, max(wanted, 2 * self._room, 1 << 12))
-        for name in ("codes", "visits", "wdl", "left", "iterations"):
+        for name in ("codes", "visits", "wdl", "left"):
             old = getattr(self, name)
             new = np.empty((self._room, *old.shape[1:]), old.dtype)
             new[: self.size] = old[: self.size]
@@ -75,7 +74,6 @@ class ReplayBuffer:
         self.visits[places] = episode.visits[late]
         self.wdl[places] = episode.wdl[late]
         self.left[places] = episode.left[late]
-        self.iterations[places] = episode.iteration
         self.added += count
         self.size = min(self.capacity, self.size + count)
 

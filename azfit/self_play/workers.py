@@ -155,10 +155,6 @@ class Workers:
         for seat in self._seats:
             seat.end()
 
-    @property
-    def process_ids(self) -> list[int]:
-        return [seat.process.pid or 0 for seat in self._seats]
-
     def set_network(self, name: str, network: Network) -> None:
         self._networks[name] = SetNetwork.of(name, network)
         for seat in self._seats:
