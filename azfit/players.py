@@ -165,7 +165,7 @@ def dense(table: Table) -> DenseTable:
     """The table, if it is the dense one that labels need."""
     if not isinstance(table, DenseTable):
         raise InputError(
-            f"'{table.path}' lists records: use the dense table, solved_{table.rules.name}.table"
+            f"{table.name} lists records: use the dense table, solved_{table.rules.name}.table"
         )
     return table
 

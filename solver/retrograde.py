@@ -17,11 +17,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solver.errors import FadefourError
-from solver.index import node_count, slice_bases, slice_sizes
+from solver.index import (
+    Int8Array,
+    find_node,
+    find_nodes,
+    node_count,
+    slice_bases,
+    slice_sizes,
+)
 from solver.kernels import Crew, ffi, index_of, lib, pointer
 from solver.machine import zeroed
+from solver.probing import Table
 from solver.progress import Progress, Silent
-from solver.rules import Rules
+from solver.rules import Position, Rules
 from solver.values import IMPOSSIBLE
 
 READABLE_BEHIND = 16  # the kernels look at sixteen bytes of a row at a time
@@ -30,11 +38,11 @@ TILES_AT_A_TIME = 1  # a tile (csrc/tiles.h) is thousands of groups in large var
 
 
 @dataclass(frozen=True)
-class Solution:
-    """A solved variant.
+class Solution(Table):
+    """A solved variant: a table in memory.
 
     ``table`` uint8 [nodes]: 0 draw (endless), 255 impossible, else plies to the end + 1 (an even
-    number of plies is a loss for the side to move). ``counts`` int64 [slices, 256] counts them.
+    number of plies is a loss for the side to move). ``counts`` uint64 [slices, 256] counts them.
     """
 
     rules: Rules
@@ -42,9 +50,22 @@ class Solution:
     counts: NDArray[np.uint64]
 
     @property
+    def name(self) -> str:
+        return f"the solution of {self.rules.name}"
+
+    @property
     def deepest(self) -> int:
         """Plies of the longest forced win or loss; 0 if none is longer than the end itself."""
         return deepest_of(self.counts)
+
+    def close(self) -> None:
+        """Nothing is open: the memory goes with the last reference to the table."""
+
+    def _byte(self, position: Position) -> int:
+        return int(self.table[find_node(position)[0]])
+
+    def _bytes(self, x: Int8Array, y: Int8Array, to_move: Int8Array) -> NDArray[np.uint8]:
+        return self.table[find_nodes(x, y, to_move, self.rules)[0]]
 
 
 class Checkpoints(Protocol):

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import contextlib
 import mmap
-from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from solver.errors import CorruptTableError, FadefourError, InputError, MissingTableError
+from solver.errors import CorruptTableError, InputError, MissingTableError
 from solver.index import (
     Int8Array,
     Uint64Array,
@@ -28,21 +27,10 @@ from solver.index import (
 )
 from solver.kernels import index_of, lib, pointer
 from solver.manifest import Manifest, NewFile, check_block, is_there, open_manifest
+from solver.probing import Table as Table
 from solver.records import HEADER_BYTES, RECORD_BYTES, RecordFile, data_path, open_records
 from solver.retrograde import Solution
 from solver.rules import Position, Rules
-from solver.values import (
-    FOR_THE_OPPONENT,
-    IMPOSSIBLE,
-    PLIES_OF_BYTE,
-    RESULT_OF_BYTE,
-    MoveValue,
-    Value,
-    best_first,
-    value_of_byte,
-)
-
-Default = TypeVar("Default")
 
 BYTES_AT_A_TIME = 1 << 22
 
@@ -75,92 +63,6 @@ def counts_of_table(counts: NDArray[np.uint64]) -> dict[str, Any]:
         for pieces, row in enumerate(counts)
     }
     return {"nodes": int(counts.sum()), "bytes_by_slice": by_slice}
-
-
-class Table(ABC):
-    """Exact results. Use as a context manager, or call ``close``."""
-
-    rules: Rules
-    path: Path
-
-    @abstractmethod
-    def _bytes(self, x: Int8Array, y: Int8Array, to_move: Int8Array) -> NDArray[np.uint8]:
-        """Table bytes for positions that have been checked."""
-
-    @abstractmethod
-    def _byte(self, position: Position) -> int: ...
-
-    @abstractmethod
-    def close(self) -> None: ...
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def probe(self, position: Position) -> Value:
-        """The value for the side to move. Raises InputError for a position without one."""
-        self._check_rules(position)
-        return value_of_byte(self._checked(self._byte(position), str(position)))
-
-    def get(self, position: Position, default: Default) -> Value | Default:
-        """``probe``, or the default where that would raise."""
-        try:
-            return self.probe(position)
-        except FadefourError:
-            return default
-
-    def moves(self, position: Position) -> list[MoveValue]:
-        """Every legal move with its worth, best first: soonest win, draw, latest loss."""
-        self._check_rules(position)
-        if position.is_impossible:
-            raise InputError(impossible_message(position))
-        moves = []
-        for cell in position.legal_moves():
-            result, plies = self.probe(position.play(cell))
-            further = None if plies is None else plies + 1
-            moves.append(MoveValue(cell, FOR_THE_OPPONENT[result], further))
-        return sorted(moves, key=best_first)  # a stable sort: the lowest cell among equals
-
-    def best_moves(self, position: Position) -> list[int]:
-        """All moves as good as the best one, in rising order of cell; none once it is over."""
-        moves = self.moves(position)
-        return [move.cell for move in moves if best_first(move) == best_first(moves[0])]
-
-    def line(self, position: Position, longest: int = 64) -> list[int]:
-        """Best play of both sides from here: to the end, or ``longest`` plies of a draw."""
-        cells: list[int] = []
-        while len(cells) < longest and position.legal_moves():
-            cells.append(self.best_moves(position)[0])
-            position = position.play(cells[-1])
-        return cells
-
-    def probe_many(
-        self, x: Int8Array, y: Int8Array, to_move: Int8Array
-    ) -> tuple[Int8Array, NDArray[np.int16]]:
-        """Values of many positions: x, y int8 [N, m] (-1 for no piece), to_move int8 [N] (0 = X).
-
-        Returns results int8 [N] for the side to move (+1, 0, -1) and plies int16 [N] (-1 for a
-        draw). Raises InputError if one of them is no position or cannot occur.
-        """
-        found = self._bytes(x, y, to_move)
-        if len(found) and int(found.max()) == IMPOSSIBLE:
-            raise CorruptTableError(f"'{self.path}' has no value for a position that has one")
-        return RESULT_OF_BYTE[found], PLIES_OF_BYTE[found]
-
-    def _check_rules(self, position: Position) -> None:
-        if position.rules != self.rules:
-            raise InputError(
-                f"'{position}' is a position of {position.rules}, the table is for {self.rules}"
-            )
-
-    def _checked(self, byte: int, what: str) -> int:
-        if byte == IMPOSSIBLE:
-            raise CorruptTableError(
-                f"'{self.path}' has no value for '{what}': {solve_command(self.rules)} again"
-            )
-        return byte
 
 
 class _CheckedMap:
@@ -203,7 +105,21 @@ class _CheckedMap:
             self._map.close()
 
 
-class DenseTable(Table):
+class TableFile(Table):
+    """A table on disk."""
+
+    path: Path
+    _map: _CheckedMap
+
+    @property
+    def name(self) -> str:
+        return f"'{self.path}'"
+
+    def close(self) -> None:
+        self._map.close()
+
+
+class DenseTable(TableFile):
     """One byte per node, found by rank: the native store."""
 
     def __init__(self, path: Path, rules: Rules | None = None) -> None:
@@ -228,9 +144,6 @@ class DenseTable(Table):
         for block in range(len(self.manifest.crc32)):
             self._map.check(block * self.manifest.block_bytes)
 
-    def close(self) -> None:
-        self._map.close()
-
     def _byte(self, position: Position) -> int:
         node, _ = find_node(position)
         self._map.check(node)
@@ -242,15 +155,12 @@ class DenseTable(Table):
         return self._map.bytes[nodes]
 
 
-class RecordTable(Table):
+class RecordTable(TableFile):
     """A sorted game tree, searched: what it does not list, or lists as 0, is a draw."""
 
     def __init__(self, source: RecordFile) -> None:
         self.path, self.rules, self._source = source.path, source.rules, source
         self._map = _CheckedMap(source.path, source.manifest, source.remedy)
-
-    def close(self) -> None:
-        self._map.close()
 
     def _byte(self, position: Position) -> int:
         x, y = np.full((1, self.rules.m), -1, np.int8), np.full((1, self.rules.m), -1, np.int8)
@@ -313,7 +223,7 @@ class RecordTable(Table):
         return np.where(told, depth + 1, 0).astype(np.uint8)
 
 
-def open_table(path: str | Path = "data", rules: Rules | None = None) -> Table:
+def open_table(path: str | Path = "data", rules: Rules | None = None) -> TableFile:
     """Opens a solved table: a ``.table`` file, a ``.data`` file, or a folder that has one.
 
     In a folder the dense table of the variant (4, 4, 4 by default) is looked for first, then

@@ -33,6 +33,11 @@ def small(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
+def in_memory():
+    return solve(Rules(3, 3, 3))
+
+
+@pytest.fixture(scope="module")
 def default(tmp_path_factory):
     folder = tmp_path_factory.mktemp("default")
     write_table(folder, solve(Rules()))
@@ -50,6 +55,23 @@ def test_probe_and_probe_many_equal_brute_force(small):
     assert list(plies) == [-1 if depth is None else depth for _, depth in truth.values()]
     for position, (result, depth) in list(zip(positions, truth.values(), strict=True))[::50]:
         assert small.probe(position) == (NAMES[result], depth)
+
+
+def test_a_solution_in_memory_answers_as_its_file_does(small, in_memory):
+    truth = brute_force_solve(all_positions(3, 3, 3), 3, 3, 3)
+    positions = [as_position(plain, small.rules) for plain in truth]
+    arrays = position_arrays(positions, small.rules)
+    with in_memory as table:
+        for ours, theirs in zip(table.probe_many(*arrays), small.probe_many(*arrays), strict=True):
+            assert np.array_equal(ours, theirs)
+        for position in positions[::997]:
+            assert table.probe(position) == small.probe(position)
+            assert table.moves(position) == small.moves(position)
+            assert table.best_moves(position) == small.best_moves(position)
+            assert table.line(position, 9) == small.line(position, 9)
+    start = in_memory.rules.start()
+    assert in_memory.probe(start) == ("win", 13), "closing it closes nothing"
+    assert in_memory.get(start, None) == ("win", 13)
 
 
 def test_moves_are_best_first_and_their_best_is_the_position(small):
