@@ -8,7 +8,7 @@ X-to-move and Y-to-move halves against each other by colour symmetry, all files 
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,20 +39,28 @@ from solver.records import (
 from solver.retrograde import count_values
 from solver.rules import Rules
 from solver.table import DenseTable, counts_of_table, solve_command, table_path
-from solver.values import FINISHED, IMPOSSIBLE, UNDECIDED, describe
+from solver.values import IMPOSSIBLE, ResultCounts, describe
 
 Bytes = NDArray[np.uint8]
 
 SHOWN = 10
-COUNTED = ("checked", "finished", "impossible", "wins", "losses", "draws", "wrong")
+
+NOTHING = ResultCounts(0, 0, 0, 0, 0)
 
 
-@dataclass
+@dataclass(frozen=True)
 class Audit:
-    """What was checked, and what was found wrong (the first ``SHOWN`` of each kind in words)."""
+    """What was checked, and what is wrong.
+
+    ``checked`` nodes were compared with their successors, ``wrong`` of them differ; ``right``
+    counts the others. ``files`` says of each file what was checked, ``problems`` what is wrong,
+    in words: the first ``SHOWN`` nodes, and what is wrong with the files.
+    """
 
     rules: Rules
-    nodes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTED, 0))
+    checked: int = 0
+    wrong: int = 0
+    right: ResultCounts = NOTHING
     files: dict[str, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
@@ -64,17 +72,37 @@ class Audit:
         return {
             "rules": asdict(self.rules),
             "ok": self.ok,
-            "nodes": self.nodes,
+            "nodes": {
+                "checked": self.checked,
+                "finished": self.right.finished,
+                "impossible": self.right.impossible,
+                "wins": self.right.win,
+                "losses": self.right.loss,
+                "draws": self.right.draw,
+                "wrong": self.wrong,
+            },
             "files": self.files,
             "problems": self.problems,
         }
 
+    def __str__(self) -> str:
+        lines = [f"{name}: {checked}: ok" for name, checked in self.files.items()]
+        lines.append(
+            f"{self.checked:,} positions checked forwards: {self.right.win:,} won, "
+            f"{self.right.loss:,} lost, {self.right.finished:,} over, {self.right.draw:,} drawn, "
+            f"{self.right.impossible:,} cannot occur, {self.wrong:,} wrong"
+        )
+        lines += [f"WRONG: {problem}" for problem in self.problems]
+        lines.append("verified" if self.ok else "verification FAILED")
+        return "\n".join(lines)
+
 
 def audit_table(rules: Rules, table: Bytes, crew: Crew, progress: Progress | None = None) -> Audit:
     """Checks every node of a table, uint8 [nodes], against its successors."""
-    report, audit = progress or Silent(), Audit(rules)
+    progress = progress or Silent()
     values = pointer(table, np.uint8, node_count(rules))
-    wrong: list[tuple[int, int]] = []
+    right, checked = np.zeros(256, np.int64), 0
+    offenders: list[tuple[int, int]] = []
     for pieces in range(2 * rules.m + 1):
         checker = ffi.new("ff_audit *")
         if lib.ff_audit_init(checker, rules.n, rules.m, rules.k, pieces) != lib.FF_OK:
@@ -86,41 +114,30 @@ def audit_table(rules: Rules, table: Bytes, crew: Crew, progress: Progress | Non
             counts.append(count)
             lib.ff_audit_slice(checker, values, work, count)
 
-        report.begin(f"audit {pieces} pieces", checker.items, "beginning")
-        crew.share(checker.items, check, step=1, report=report.reach)
-        right = np.zeros(256, np.int64)
+        progress.begin(f"audit {pieces} pieces", checker.items, "beginning")
+        crew.share(checker.items, check, step=1, report=progress.reach)
+        before = checked
         for count in counts:
             right += np.array(ffi.unpack(count.right, 256), np.int64)
-        checked = int(right.sum()) + sum(int(count.wrong) for count in counts)
-        for name, some in {
-            "checked": checked,
-            "finished": right[FINISHED],
-            "impossible": right[IMPOSSIBLE],
-            "wins": right[2:IMPOSSIBLE:2].sum(),
-            "losses": right[3:IMPOSSIBLE:2].sum(),
-            "draws": right[UNDECIDED],
-            "wrong": checked - int(right.sum()),
-        }.items():
-            audit.nodes[name] += int(some)
-        for count in counts:
+            checked += sum(count.right) + count.wrong
             shown = min(int(count.wrong), lib.FF_AUDIT_SHOWN)
-            wrong += [(int(count.wrong_node[i]), int(count.expected[i])) for i in range(shown)]
-        report.end(f"{checked:>14,} nodes")
-    if audit.nodes["checked"] != node_count(rules):
-        audit.problems.append(
-            f"{audit.nodes['checked']:,} nodes were checked, there are {node_count(rules):,}"
-        )
-    audit.problems += _offenders(rules, table, sorted(wrong)[:SHOWN])
-    return audit
+            offenders += [(int(count.wrong_node[i]), int(count.expected[i])) for i in range(shown)]
+        progress.end(f"{checked - before:>14,} nodes")
+    problems = _in_words(rules, table, sorted(offenders)[:SHOWN])
+    if checked != node_count(rules):
+        problems.insert(0, f"{checked:,} nodes were checked, there are {node_count(rules):,}")
+    wrong = checked - int(right.sum())
+    return Audit(rules, checked, wrong, ResultCounts.of(right), problems=problems)
 
 
-def _offenders(rules: Rules, table: Bytes, wrong: list[tuple[int, int]]) -> list[str]:
-    nodes = np.array([node for node, _ in wrong], np.uint64)
+def _in_words(rules: Rules, table: Bytes, offenders: list[tuple[int, int]]) -> list[str]:
+    """Nodes whose byte is not the expected one."""
+    nodes = np.array([node for node, _ in offenders], np.uint64)
     arrays = look_up_positions(nodes, rules)
     return [
         f"'{position_at(*arrays, row, rules)}' is stored as {describe(int(table[node]))}, "
         f"its successors make it {describe(expected)}"
-        for row, (node, expected) in enumerate(wrong)
+        for row, (node, expected) in enumerate(offenders)
     ]
 
 
@@ -171,8 +188,7 @@ def verify_folder(
         for kind, account in told.items():
             problems += _disagreements(rules, kind, account, reference)
         audit = audit_table(rules, reference.table, crew, progress)
-    audit.files, audit.problems = files, problems + audit.problems
-    return audit
+    return replace(audit, files=files, problems=problems + audit.problems)
 
 
 def _record_files(folder: Path, rules: Rules) -> dict[str, RecordFile]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -22,8 +21,7 @@ from solver.command_options import (
     variant_options,
 )
 from solver.defense import check_defense
-from solver.defense import in_words as defense_in_words
-from solver.drawing import board, line_of, move_table, outcome
+from solver.drawing import ProbeReport
 from solver.errors import InputError
 from solver.estimate import estimate
 from solver.export import ExportOptions, export
@@ -33,12 +31,10 @@ from solver.progress import Progress
 from solver.retrograde import Solution, count_values
 from solver.retrograde import solve as solve_variant
 from solver.rules import Position, Rules
-from solver.statistics import histogram_png, summary, text
+from solver.statistics import Statistics, histogram_png
 from solver.storage import writing_in
-from solver.summary import in_words, summarise
-from solver.table import DenseTable, Table, open_table, table_path, write_table
-
-DRAWN_LINE_PLIES = 8
+from solver.summary import summarise
+from solver.table import DenseTable, open_table, table_path, write_table
 
 
 @click.command("solve")
@@ -90,40 +86,41 @@ def solve_command(
         needs.refuse_if_too_large()
         return
     needs.refuse_if_too_large()
-    report = progress_for(as_json)
+    progress = progress_for(as_json)
     if stats_only:
-        solution = solve_variant(rules, threads=threads, progress=report)
-        show(as_json, summary(rules, solution.counts), text(rules, solution.counts))
+        solution = solve_variant(rules, threads=threads, progress=progress)
+        statistics = Statistics.of(rules, solution.counts)
+        show(as_json, statistics.to_dict(), str(statistics))
         return
     written = []
     with writing_in(folder):
         checkpoints = CheckpointFile(folder, rules, 60 * checkpoint_minutes)
-        solution = solve_variant(rules, threads=threads, progress=report, checkpoints=checkpoints)
+        solution = solve_variant(rules, threads=threads, progress=progress, checkpoints=checkpoints)
         write_table(folder, solution)
         written.append(str(table_path(folder, rules)))
         if players:
-            written += _write_wins(folder, solution, players, threads, report)
+            written += _write_wins(folder, solution, players, threads, progress)
         checkpoints.discard()
-    told = {**summary(rules, solution.counts), "written": written}
-    results = told["results"]
+    statistics = Statistics.of(rules, solution.counts)
+    results = statistics.results
     show(
         as_json,
-        told,
-        f"solved {rules.name}: {told['nodes']:,} positions, {results['win']:,} won, "
-        f"{results['loss'] + results['finished']:,} lost, {results['draw']:,} drawn, deepest "
-        f"{told['deepest']} plies; wrote {', '.join(written)}",
+        {**statistics.to_dict(), "written": written},
+        f"solved {rules.name}: {statistics.nodes:,} positions, {results.win:,} won, "
+        f"{results.lost:,} lost, {results.draw:,} drawn, deepest "
+        f"{statistics.deepest} plies; wrote {', '.join(written)}",
     )
 
 
 def _write_wins(
-    folder: Path, solution: Solution, players: list[str], threads: int, report: Progress
+    folder: Path, solution: Solution, players: list[str], threads: int, progress: Progress
 ) -> list[str]:
     rules, table = solution.rules, solution.table
     with Crew(threads) as crew:
         swapped = records.swap_colours(rules, table, crew)
         kinds = [f"{who}win" for who in players]
         for kind in kinds:
-            records.write_wins(folder, kind, rules, table, swapped, crew, report)
+            records.write_wins(folder, kind, rules, table, swapped, crew, progress)
     return [str(records.data_path(folder, kind, rules)) for kind in kinds]
 
 
@@ -145,8 +142,8 @@ def merge_command(rules: Rules, folder: Path, threads: int, complete: bool, as_j
             folder, rules, complete=complete, threads=threads, progress=progress_for(as_json)
         )
     path = records.data_path(folder, "game_tree", rules)
-    told = {"file": str(path), "bytes": manifest.bytes, **manifest.counts}
-    show(as_json, told, f"merged {told['records']:,} records into {path}")
+    body = {"file": str(path), "bytes": manifest.bytes, **manifest.counts}
+    show(as_json, body, f"merged {manifest.counts['records']:,} records into {path}")
 
 
 @click.command("verify")
@@ -178,16 +175,7 @@ def verify_command(
     if files:
         raise InputError(f"'{files[0]}': files are for --game connect4; of drop-oldest use --data")
     audit = verify_folder(folder, rules, threads=threads, progress=progress_for(as_json))
-    lines = [f"{name}: {checked}: ok" for name, checked in audit.files.items()]
-    nodes = audit.nodes
-    lines.append(
-        f"{nodes['checked']:,} positions checked forwards: {nodes['wins']:,} won, "
-        f"{nodes['losses']:,} lost, {nodes['finished']:,} over, {nodes['draws']:,} drawn, "
-        f"{nodes['impossible']:,} cannot occur, {nodes['wrong']:,} wrong"
-    )
-    lines += [f"WRONG: {problem}" for problem in audit.problems]
-    lines.append("verified" if audit.ok else "verification FAILED")
-    show(as_json, audit.to_dict(), "\n".join(lines))
+    show(as_json, audit.to_dict(), str(audit))
     if not audit.ok:
         sys.exit(1)
 
@@ -202,8 +190,8 @@ def _verify_connect4(files: tuple[Path, ...], as_json: bool) -> None:
     with Connect4Solver() as solver:
         checks = verify_sets(files, solver, progress_for(as_json))
     correct = all(check.correct == check.total for check in checks)
-    told = {"sets": [check.to_dict() for check in checks], "ok": correct}
-    show(as_json, told, verified(checks))
+    body = {"sets": [check.to_dict() for check in checks], "ok": correct}
+    show(as_json, body, verified(checks))
     if not correct:
         sys.exit(1)
 
@@ -234,11 +222,11 @@ def verify_defense_command(
       fadefour verify-defense --positions 1000 --seed 1
     """
     with open_table(table_file or folder, rules) as table:
-        found = check_defense(
+        report = check_defense(
             table, positions, seed, threads=threads, progress=progress_for(as_json)
         )
-    show(as_json, found.to_dict(), defense_in_words(found))
-    if not found.ok:
+    show(as_json, report.to_dict(), str(report))
+    if not report.ok:
         sys.exit(1)
 
 
@@ -278,41 +266,18 @@ def probe_command(
     if asked.is_impossible:
         raise InputError(impossible_message(asked))
     with open_table(table_file or folder, rules) as table:
-        told, words = _probe(table, asked)
-    show(as_json, told, words)
+        report = ProbeReport.of(table, asked)
+    show(as_json, report.to_dict(), str(report))
 
 
 def _probe_connect4(text_of_position: str, as_json: bool) -> None:
     from solver.connect4 import Connect4Position, Connect4Solver
-    from solver.connect4.text import probed
+    from solver.connect4.text import Connect4Report
 
     position = Connect4Position.parse(text_of_position)
     with Connect4Solver() as solver:
-        told, words = probed(solver, position)
-    show(as_json, told, words)
-
-
-def _probe(table: Table, position: Position) -> tuple[dict[str, Any], str]:
-    value, moves = table.probe(position), table.moves(position)
-    drawn = value.plies is None
-    line = table.line(position, DRAWN_LINE_PLIES if drawn else 256)
-    name = position.rules.cell_name
-    told = {
-        "position": str(position),
-        "result": value.result,
-        "plies": value.plies,
-        "moves": [
-            {"cell": name(move.cell), "result": move.result, "plies": move.plies} for move in moves
-        ],
-        "line": [name(cell) for cell in line],
-    }
-    side = position.to_move.upper()
-    words = [f"{position}: {side} to move, {outcome(value)}", "", board(position)]
-    if moves:
-        best = line_of(position, line) + ("  …" if drawn else "")
-        words += ["", f"Moves of {side}, best first:", move_table(position.rules, moves)]
-        words += ["", f"Best line: {best}"]
-    return told, "\n".join(words)
+        report = Connect4Report.of(solver, position)
+    show(as_json, report.to_dict(), str(report))
 
 
 @click.command("stats")
@@ -331,9 +296,10 @@ def stats_command(
     with DenseTable(table_path(folder, rules), rules) as table, Crew(threads) as crew:
         table.check_all()
         counts = count_values(rules, table.bytes, crew)
+    statistics = Statistics.of(rules, counts)
     if png is not None:
-        histogram_png(png, rules, counts)
-    show(as_json, summary(rules, counts), text(rules, counts))
+        histogram_png(png, statistics)
+    show(as_json, statistics.to_dict(), str(statistics))
 
 
 @click.command("summary")
@@ -347,8 +313,8 @@ def summary_command(rules: Rules, folder: Path, threads: int, as_json: bool) -> 
       fadefour summary
     """
     with DenseTable(table_path(folder, rules), rules) as table:
-        told = summarise(table, threads)
-        show(as_json, told, in_words(table, told))
+        report = summarise(table, threads)
+    show(as_json, report.to_dict(), str(report))
 
 
 @click.command("export")

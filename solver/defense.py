@@ -74,6 +74,22 @@ class DefenseReport:
         body["failures"] = [failure.to_dict() for failure in self.failures]
         return {"ok": self.ok, **body}
 
+    def __str__(self) -> str:
+        kept = self.won + self.held + self.lost_as_promised
+        lines = [
+            f"{self.positions:,} positions: {self.won:,} promised wins delivered, "
+            f"{self.held:,} draws held, {self.lost_as_promised:,} lost in no fewer plies than "
+            f"promised, {self.positions - kept:,} failed",
+            f"{self.threatened:,} threatened; in {self.threatened_now:,} the opponent would win "
+            f"next move: {self.blocked:,} blocked, {self.won_at_once:,} answered by winning at "
+            f"once, {self.unstoppable:,} lost already, {self.undefended:,} not defended",
+            f"{self.openings:,} openings besides; {self.lines:,} lines, {self.plies:,} plies, "
+            f"{self.checked_values:,} values checked against their successors",
+        ]
+        lines += [f"FAILED: {failure}" for failure in self.failures]
+        lines.append("the table defends" if self.ok else "the table does NOT defend")
+        return "\n".join(lines)
+
 
 def check_defense(
     table: Table,
@@ -99,7 +115,7 @@ def check_defense(
     ):
         if value < least:
             raise InputError(f"{name}={value}: it must be at least {least}")
-    report = progress or Silent()
+    progress = progress or Silent()
     sample = sample_positions(table, positions, seed)
     roots = playout.join([sample.drawn, sample.openings, sample.suspects])
 
@@ -110,38 +126,20 @@ def check_defense(
         return match
 
     matches = []
-    report.begin("defence", len(roots), "position")
+    progress.begin("defence", len(roots), "position")
     with Crew(threads) as crew:
         for match in crew.map(play, enumerate(chunks(len(roots), ROOTS_AT_A_TIME))):
             matches.append(match)
-            report.reach(min(len(roots), len(matches) * ROOTS_AT_A_TIME))
-    found = replace(
+            progress.reach(min(len(roots), len(matches) * ROOTS_AT_A_TIME))
+    report = replace(
         _outcomes(positions, matches),
         **_threats(look_at(table, sample.drawn)),
         openings=len(sample.openings),
         suspects=sample.suspicious,
         checked_values=sample.candidates + sum(match.checked_values for match in matches),
     )
-    report.end(f"{found.lines:>14,} lines played out")
-    return found
-
-
-def in_words(found: DefenseReport) -> str:
-    """The report for people."""
-    kept = found.won + found.held + found.lost_as_promised
-    lines = [
-        f"{found.positions:,} positions: {found.won:,} promised wins delivered, "
-        f"{found.held:,} draws held, {found.lost_as_promised:,} lost in no fewer plies than "
-        f"promised, {found.positions - kept:,} failed",
-        f"{found.threatened:,} threatened; in {found.threatened_now:,} the opponent would win next "
-        f"move: {found.blocked:,} blocked, {found.won_at_once:,} answered by winning at once, "
-        f"{found.unstoppable:,} lost already, {found.undefended:,} not defended",
-        f"{found.openings:,} openings besides; {found.lines:,} lines, {found.plies:,} plies, "
-        f"{found.checked_values:,} values checked against their successors",
-    ]
-    lines += [f"FAILED: {failure}" for failure in found.failures]
-    lines.append("the table defends" if found.ok else "the table does NOT defend")
-    return "\n".join(lines)
+    progress.end(f"{report.lines:>14,} lines played out")
+    return report
 
 
 def _outcomes(sampled: int, matches: list[Match]) -> DefenseReport:
@@ -150,9 +148,9 @@ def _outcomes(sampled: int, matches: list[Match]) -> DefenseReport:
     failed = np.zeros(len(worth), np.bool_)
     by_kind = dict.fromkeys(KINDS, 0)
     for number, match in enumerate(matches):
-        for kind, some in match.failed.items():
-            by_kind[kind] += len(some)
-            failed[[number * ROOTS_AT_A_TIME + root for root in some]] = True
+        for kind, roots in match.failed.items():
+            by_kind[kind] += len(roots)
+            failed[[number * ROOTS_AT_A_TIME + root for root in roots]] = True
     passed = ~failed[:sampled]
     return DefenseReport(
         positions=sampled,

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
+from solver.probing import Table
 from solver.rules import Position, Rules
 from solver.values import MoveValue, Value
+
+LONGEST_LINE = 256  # longer than any forced win that a byte can hold
+DRAWN_LINE = 8  # plies that are shown of a line that never ends
 
 
 def board(position: Position) -> str:
@@ -24,14 +30,13 @@ def board(position: Position) -> str:
     leaving = [side.upper() + "1" for side in "xy" if full[side]]
     note = "1 is the oldest piece"
     if leaving:
-        note += f"; {' and '.join(leaving)} leave{'s' if len(leaving) == 1 else ''} with the " + (
-            "owner's next move"
-        )
+        leave = "leaves" if len(leaving) == 1 else "leave"
+        note += f"; {' and '.join(leaving)} {leave} with the owner's next move"
     return "\n".join(rows) + f"\n  ({note})"
 
 
 def outcome(value: Value | MoveValue) -> str:
-    """``win in 5 plies``, ``draw (endless)``, ``lost, the game is over``."""
+    """``win in 5 plies``, ``draw (endless)``, ``lost: the game is over``."""
     if value.plies is None:
         return "draw (endless)"
     if value.plies == 0:
@@ -46,6 +51,48 @@ def line_of(position: Position, cells: Sequence[int]) -> str:
         f"{sides[i % 2].upper()} {position.rules.cell_name(cell)}" for i, cell in enumerate(cells)
     ]
     return "  ".join(names)
+
+
+@dataclass(frozen=True)
+class ProbeReport:
+    """Everything ``probe`` says about a position."""
+
+    position: Position
+    value: Value
+    moves: list[MoveValue]
+    line: list[int]
+
+    @classmethod
+    def of(cls, table: Table, position: Position) -> ProbeReport:
+        value, moves = table.probe(position), table.moves(position)
+        longest = DRAWN_LINE if value.plies is None else LONGEST_LINE
+        return cls(position, value, moves, table.line(position, longest))
+
+    def to_dict(self) -> dict[str, Any]:
+        name = self.position.rules.cell_name
+        moves = [
+            {"cell": name(move.cell), "result": move.result, "plies": move.plies}
+            for move in self.moves
+        ]
+        line = [name(cell) for cell in self.line]
+        return {
+            "position": str(self.position),
+            **self.value._asdict(),
+            "moves": moves,
+            "line": line,
+        }
+
+    def __str__(self) -> str:
+        side = self.position.to_move.upper()
+        head = f"{self.position}: {side} to move, {outcome(self.value)}\n\n{board(self.position)}"
+        if not self.moves:
+            return head
+        endless = "  …" if self.value.plies is None else ""
+        return (
+            f"{head}\n\nMoves of {side}, best first:\n"
+            f"{move_table(self.position.rules, self.moves)}\n\n"
+            f"Best line: {line_of(self.position, self.line)}{endless}"
+        )
 
 
 def move_table(rules: Rules, moves: Sequence[MoveValue]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,64 +13,90 @@ from solver.drawing import outcome
 from solver.plotting import pyplot, save_png
 from solver.retrograde import deepest_of
 from solver.rules import Rules
-from solver.values import FINISHED, IMPOSSIBLE, UNDECIDED, value_of_byte
+from solver.values import ResultCounts, Value, value_of_byte
 
 Counts = NDArray[np.uint64]
 
 RESULTS = ("finished", "win", "loss", "draw", "impossible")
 
 
-def by_result(counts: Counts) -> dict[str, int]:
-    """A histogram [256] of table bytes, by result for the side to move."""
-    return {
-        "finished": int(counts[FINISHED]),
-        "win": int(counts[2:IMPOSSIBLE:2].sum()),
-        "loss": int(counts[3:IMPOSSIBLE:2].sum()),
-        "draw": int(counts[UNDECIDED]),
-        "impossible": int(counts[IMPOSSIBLE]),
-    }
+@dataclass(frozen=True)
+class SliceCounts:
+    """The positions with this many pieces on the board."""
+
+    pieces: int
+    nodes: int
+    results: ResultCounts
+
+    def to_dict(self) -> dict[str, int]:
+        return {"pieces": self.pieces, "nodes": self.nodes, **asdict(self.results)}
 
 
-def summary(rules: Rules, counts: Counts) -> dict[str, Any]:
-    """Counts [slices, 256] as a JSON-ready dictionary."""
-    total = counts.sum(axis=0)
-    depths = [
-        {"plies": plies, "result": "win" if plies % 2 else "loss", "nodes": int(total[plies + 1])}
-        for plies in range(deepest_of(counts) + 1)
-    ]
-    result, plies = value_of_byte(int(np.flatnonzero(counts[0])[0]))  # slice 0 is the start
-    return {
-        "rules": {"n": rules.n, "m": rules.m, "k": rules.k},
-        "start": {"result": result, "plies": plies},
-        "nodes": int(total.sum()),
-        "results": by_result(total),
-        "deepest": deepest_of(counts),
-        "slices": [
-            {"pieces": pieces, "nodes": int(row.sum()), **by_result(row)}
-            for pieces, row in enumerate(counts)
-        ],
-        "depths": depths,
-    }
+@dataclass(frozen=True)
+class DepthCount:
+    """The positions that end in this many plies."""
+
+    plies: int
+    result: str
+    nodes: int
 
 
-def text(rules: Rules, counts: Counts) -> str:
-    """Two tables for people: by slice, and by depth."""
-    told = summary(rules, counts)
-    head = ["pieces", "nodes", *RESULTS]
-    rows = [[f"{row[name]:,}" for name in head] for row in told["slices"]]
-    total = ["all", f"{told['nodes']:,}", *(f"{told['results'][name]:,}" for name in RESULTS)]
-    by_slice = _aligned([head, *rows, total])
-    by_depth = _aligned(
-        [
-            ["plies", "result", "nodes"],
-            *([str(row["plies"]), row["result"], f"{row['nodes']:,}"] for row in told["depths"]),
-        ]
-    )
-    start = outcome(value_of_byte(int(np.flatnonzero(counts[0])[0])))
-    return (
-        f"Canonical positions of {rules.name}, for the side to move\n\n{by_slice}\n\n"
-        f"Plies to the end\n\n{by_depth}\n\nThe start, for X: {start}"
-    )
+@dataclass(frozen=True)
+class Statistics:
+    """How many canonical positions have which result, in all, by slice and by depth."""
+
+    rules: Rules
+    start: Value
+    nodes: int
+    results: ResultCounts
+    deepest: int
+    slices: list[SliceCounts]
+    depths: list[DepthCount]
+
+    @classmethod
+    def of(cls, rules: Rules, counts: Counts) -> Statistics:
+        """From counts of table bytes, uint64 [slices, 256]."""
+        total, deepest = counts.sum(axis=0), deepest_of(counts)
+        return cls(
+            rules,
+            value_of_byte(int(np.flatnonzero(counts[0])[0])),  # slice 0 is the start
+            int(total.sum()),
+            ResultCounts.of(total),
+            deepest,
+            [
+                SliceCounts(pieces, int(row.sum()), ResultCounts.of(row))
+                for pieces, row in enumerate(counts)
+            ],
+            [
+                DepthCount(plies, "win" if plies % 2 else "loss", int(total[plies + 1]))
+                for plies in range(deepest + 1)
+            ],
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "rules": asdict(self.rules),
+            "start": self.start._asdict(),
+            "nodes": self.nodes,
+            "results": asdict(self.results),
+            "deepest": self.deepest,
+            "slices": [part.to_dict() for part in self.slices],
+            "depths": [asdict(depth) for depth in self.depths],
+        }
+
+    def __str__(self) -> str:
+        """Two tables for people: by slice, and by depth."""
+        head = ["pieces", "nodes", *RESULTS]
+        rows = [[f"{part.to_dict()[name]:,}" for name in head] for part in self.slices]
+        everything = {"nodes": self.nodes, **asdict(self.results)}
+        total = ["all", *(f"{everything[name]:,}" for name in head[1:])]
+        by_slice = _aligned([head, *rows, total])
+        depths = [[str(depth.plies), depth.result, f"{depth.nodes:,}"] for depth in self.depths]
+        by_depth = _aligned([["plies", "result", "nodes"], *depths])
+        return (
+            f"Canonical positions of {self.rules.name}, for the side to move\n\n{by_slice}\n\n"
+            f"Plies to the end\n\n{by_depth}\n\nThe start, for X: {outcome(self.start)}"
+        )
 
 
 def _aligned(rows: list[list[str]]) -> str:
@@ -80,24 +107,27 @@ def _aligned(rows: list[list[str]]) -> str:
     )
 
 
-def histogram_png(path: Path, rules: Rules, counts: Counts) -> None:
+def histogram_png(path: Path, statistics: Statistics) -> None:
     """Draws the nodes by plies to the end, wins and losses in their colours, log scale."""
-    total = counts.sum(axis=0)
-    plies = np.arange(deepest_of(counts) + 1)
-    nodes = total[1 : len(plies) + 1].astype(float)
+    rules = statistics.rules
     figure, axes = pyplot().subplots(figsize=(8, 4.5), dpi=120, layout="constrained")
-    for parity, colour, label in ((1, "#2b7a4b", "win"), (0, "#b3402e", "loss")):
-        some = plies % 2 == parity
-        axes.bar(plies[some], nodes[some], color=colour, label=f"{label} for the side to move")
+    for result, colour in (("win", "#2b7a4b"), ("loss", "#b3402e")):
+        depths = [depth for depth in statistics.depths if depth.result == result]
+        axes.bar(
+            [depth.plies for depth in depths],
+            [depth.nodes for depth in depths],
+            color=colour,
+            label=f"{result} for the side to move",
+        )
     axes.set_yscale("log")
-    axes.set_xticks(plies)
+    axes.set_xticks([depth.plies for depth in statistics.depths])
     axes.set_xlabel("plies to the end")
     axes.set_ylabel("canonical positions")
-    results = by_result(total)
     axes.set_title(
         f"drop-oldest {rules.n}×{rules.n}, m={rules.m}, k={rules.k}: "
-        f"{results['draw']:,} of {int(total.sum()):,} are draws (endless)"
+        f"{statistics.results.draw:,} of {statistics.nodes:,} are draws (endless)"
     )
-    axes.set_ylim(top=10 * nodes.max())  # room for the legend
+    # room for the legend; in a game that nobody can win there are no bars
+    axes.set_ylim(top=10 * max(1, *(depth.nodes for depth in statistics.depths)))
     axes.legend(ncols=2)
     save_png(figure, path)

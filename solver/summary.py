@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -10,78 +11,116 @@ from solver.drawing import board, line_of, outcome
 from solver.index import position_of
 from solver.kernels import Crew
 from solver.retrograde import count_values, deepest_of
-from solver.rules import Position
-from solver.statistics import by_result
-from solver.table import DenseTable
+from solver.rules import Position, Rules
+from solver.table import BYTES_AT_A_TIME, DenseTable
+from solver.values import ResultCounts, Value
 
 
-def deepest_win(table: DenseTable, deepest: int) -> Position | None:
-    """The first position with the longest forced win for the side to move."""
-    plies = deepest if deepest % 2 else deepest - 1
-    if plies < 1:
-        return None
-    found = np.flatnonzero(table.bytes == plies + 1)
-    return position_of(int(found[0]), table.rules)
+@dataclass(frozen=True)
+class DeepestWin:
+    """A position with the longest forced win, and the cells of its best line."""
+
+    position: Position
+    value: Value
+    line: list[int]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "position": str(self.position),
+            "plies": self.value.plies,
+            "line": [self.position.rules.cell_name(cell) for cell in self.line],
+        }
+
+    def __str__(self) -> str:
+        position = self.position
+        for cell in self.line:
+            position = position.play(cell)
+        winner = "Y" if position.to_move == "x" else "X"
+        return "\n".join(
+            [
+                f"The deepest win takes {self.value.plies} plies, for example from "
+                f"'{self.position}' ({self.position.to_move.upper()} to move, "
+                f"{outcome(self.value)}):",
+                "",
+                board(self.position),
+                "",
+                line_of(self.position, self.line),
+                "",
+                f"{winner} has the line:",
+                "",
+                board(position),
+            ]
+        )
 
 
-def summarise(table: DenseTable, threads: int | None = None) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Summary:
     """Who wins from the start, how many positions have which result, the deepest win."""
+
+    rules: Rules
+    start: Value
+    nodes: int
+    results: ResultCounts
+    deepest_plies: int
+    deepest_win: DeepestWin | None  # None if nobody can win
+
+    @property
+    def winner(self) -> str | None:
+        return {"win": "X", "loss": "Y", "draw": None}[self.start.result]
+
+    def to_dict(self) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "rules": self.rules.tag,
+            "start": {**self.start._asdict(), "winner": self.winner},
+            "nodes": self.nodes,
+            "results": asdict(self.results),
+            "deepest_plies": self.deepest_plies,
+        }
+        if self.deepest_win is not None:
+            body["deepest_win"] = self.deepest_win.to_dict()
+        return body
+
+    def __str__(self) -> str:
+        rules, results = self.rules, self.results
+        verdict = (
+            "a draw: neither side can force a line, best play never ends"
+            if self.winner is None
+            else f"{self.winner} wins in {self.start.plies} plies"
+        )
+        answer = (
+            f"drop-oldest {rules.n}×{rules.n}, {rules.m} pieces each, {rules.k} in a row, "
+            f"from the empty board: {verdict}.\n\n"
+            f"{self.nodes:,} canonical positions; for the side to move: {results.win:,} won, "
+            f"{results.lost:,} lost ({results.finished:,} of them over), "
+            f"{results.draw:,} drawn, {results.impossible:,} cannot occur."
+        )
+        return answer if self.deepest_win is None else f"{answer}\n\n{self.deepest_win}"
+
+
+def summarise(table: DenseTable, threads: int | None = None) -> Summary:
+    """Counts the whole table, which is checked first, and plays the deepest win out."""
     table.check_all()
     with Crew(threads) as crew:
         counts = count_values(table.rules, table.bytes, crew)
     deepest = deepest_of(counts)
-    start = table.rules.start()
-    value = table.probe(start)
-    winner = {"win": "X", "loss": "Y", "draw": None}[value.result]
-    told: dict[str, Any] = {
-        "rules": table.rules.tag,
-        "start": {"result": value.result, "plies": value.plies, "winner": winner},
-        "nodes": int(counts.sum()),
-        "results": by_result(counts.sum(axis=0)),
-        "deepest_plies": deepest,
-    }
-    position = deepest_win(table, deepest)
-    if position is not None:
-        line = table.line(position)
-        told["deepest_win"] = {
-            "position": str(position),
-            "plies": table.probe(position).plies,
-            "line": [table.rules.cell_name(cell) for cell in line],
-        }
-    return told
-
-
-def in_words(table: DenseTable, told: dict[str, Any]) -> str:
-    rules, start = table.rules, told["start"]
-    verdict = (
-        "a draw: neither side can force a line, best play never ends"
-        if start["winner"] is None
-        else f"{start['winner']} wins in {start['plies']} plies"
+    return Summary(
+        table.rules,
+        table.probe(table.rules.start()),
+        int(counts.sum()),
+        ResultCounts.of(counts.sum(axis=0)),
+        deepest,
+        _deepest_win(table, deepest),
     )
-    results = told["results"]
-    lines = [
-        f"drop-oldest {rules.n}×{rules.n}, {rules.m} pieces each, {rules.k} in a row, "
-        f"from the empty board: {verdict}.",
-        "",
-        f"{told['nodes']:,} canonical positions; for the side to move: {results['win']:,} won, "
-        f"{results['loss'] + results['finished']:,} lost ({results['finished']:,} of them over), "
-        f"{results['draw']:,} drawn, {results['impossible']:,} cannot occur.",
-    ]
-    if "deepest_win" in told:
-        position = Position.parse(told["deepest_win"]["position"], rules)
-        cells = [rules.cell(name) for name in told["deepest_win"]["line"]]
-        value = table.probe(position)
-        lines += [
-            "",
-            f"The deepest win takes {value.plies} plies, for example from '{position}' "
-            f"({position.to_move.upper()} to move, {outcome(value)}):",
-            "",
-            board(position),
-            "",
-            line_of(position, cells),
-        ]
-        for cell in cells:
-            position = position.play(cell)
-        winner = "Y" if position.to_move == "x" else "X"
-        lines += ["", f"{winner} has the line:", "", board(position)]
-    return "\n".join(lines)
+
+
+def _deepest_win(table: DenseTable, deepest: int) -> DeepestWin | None:
+    """The first position with the longest forced win for the side to move."""
+    plies = deepest if deepest % 2 else deepest - 1
+    if plies < 1:
+        return None
+    for first in range(0, len(table.bytes), BYTES_AT_A_TIME):
+        places = np.flatnonzero(table.bytes[first : first + BYTES_AT_A_TIME] == plies + 1)
+        if len(places):
+            position = position_of(first + int(places[0]), table.rules)
+            return DeepestWin(position, table.probe(position), table.line(position))
+    return None

@@ -11,7 +11,8 @@ b     the game ends in b - 1 plies: an even byte is a win, an odd one a loss; 1 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +44,34 @@ class MoveValue(NamedTuple):
     cell: int
     result: str
     plies: int | None
+
+
+@dataclass(frozen=True)
+class ResultCounts:
+    """How many positions have which result for the side to move. A finished game is lost, but is
+    counted as ``finished``, not as ``loss``."""
+
+    finished: int
+    win: int
+    loss: int
+    draw: int
+    impossible: int
+
+    @classmethod
+    def of(cls, histogram: NDArray[Any]) -> ResultCounts:
+        """From a histogram of table bytes, integers [256]."""
+        return cls(
+            finished=int(histogram[FINISHED]),
+            win=int(histogram[2:IMPOSSIBLE:2].sum()),
+            loss=int(histogram[3:IMPOSSIBLE:2].sum()),
+            draw=int(histogram[UNDECIDED]),
+            impossible=int(histogram[IMPOSSIBLE]),
+        )
+
+    @property
+    def lost(self) -> int:
+        """All losses, the finished games included."""
+        return self.loss + self.finished
 
 
 def value_of_byte(byte: int) -> Value:

@@ -22,8 +22,8 @@ def test_a_solved_table_passes_with_every_node_checked(variant):
     with Crew(2) as crew:
         audit = audit_table(rules, solve(rules).table, crew)
     assert audit.ok, audit.problems
-    assert audit.nodes["checked"] == node_count(rules)
-    assert audit.nodes["wrong"] == 0
+    assert audit.checked == node_count(rules)
+    assert audit.wrong == 0
 
 
 def test_a_table_made_by_brute_force_passes():

@@ -626,7 +626,7 @@ def test_verify_passes_on_every_account_of_its_own(copy33: Path, kept: tuple[str
     audit = verify_folder(copy33, RULES33)
     assert audit.ok
     assert set(audit.files) == set(kept)
-    assert audit.nodes["checked"] == 9_910
+    assert audit.checked == 9_910
 
 
 def test_verify_names_a_flipped_label_in_words(copy33: Path, fadefour: Callable[..., Any]) -> None:
@@ -662,8 +662,8 @@ def test_the_audit_finds_any_single_wrong_byte(solved33: Path) -> None:
             ]
             wrong[node] = others[place % len(others)]
             audit = audit_table(RULES33, wrong, crew)
-            assert audit.nodes["wrong"] >= 1
-            assert audit.nodes["checked"] == len(right)
+            assert audit.wrong >= 1
+            assert audit.checked == len(right)
             assert audit.problems
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from solver.connect4.position import COLUMN_BITS, COLUMNS, ROWS, Connect4Position
@@ -37,24 +38,38 @@ def outcome(value: Connect4Value | Connect4Move) -> str:
     return f"{value.result} {plies} (score {value.score:+d})"
 
 
-def probed(solver: Connect4Solver, position: Connect4Position) -> tuple[dict[str, Any], str]:
-    """Everything ``probe`` tells of a position: for a script, and in words."""
-    moves = solver.moves(position)
-    value = Connect4Value(*moves[0][1:]) if moves else solver.value(position)
-    line = solver.best_line(position)
-    told = {
-        "position": str(position),
-        **value._asdict(),
-        "moves": [move._asdict() for move in moves],
-        "line": line,
-    }
-    side = STONES[position.to_move]
-    words = [f"{position}: {side} to move, {outcome(value)}", "", board(position)]
-    if moves:
-        words += ["", f"Columns for {side}, best first:"]
-        words += [f"  {move.column}   {outcome(move)}" for move in moves]
-        words += ["", f"Best line: {_line(position, line)}"]
-    return told, "\n".join(words)
+@dataclass(frozen=True)
+class Connect4Report:
+    """Everything ``probe`` says about a position."""
+
+    position: Connect4Position
+    value: Connect4Value
+    moves: list[Connect4Move]
+    line: list[int]
+
+    @classmethod
+    def of(cls, solver: Connect4Solver, position: Connect4Position) -> Connect4Report:
+        moves = solver.moves(position)
+        value = Connect4Value(*moves[0][1:]) if moves else solver.value(position)
+        return cls(position, value, moves, solver.best_line(position))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "position": str(self.position),
+            **self.value._asdict(),
+            "moves": [move._asdict() for move in self.moves],
+            "line": self.line,
+        }
+
+    def __str__(self) -> str:
+        side = STONES[self.position.to_move]
+        head = f"{self.position}: {side} to move, {outcome(self.value)}"
+        lines = [head, "", board(self.position)]
+        if self.moves:
+            lines += ["", f"Columns for {side}, best first:"]
+            lines += [f"  {move.column}   {outcome(move)}" for move in self.moves]
+            lines += ["", f"Best line: {_line(self.position, self.line)}"]
+        return "\n".join(lines)
 
 
 def _line(position: Connect4Position, columns: Sequence[int]) -> str:
