@@ -12,8 +12,8 @@ from solver.plotting import pyplot
 def draw_run(folder: Path, png: Path | None = None) -> Path:
     """Draws ``folder/curves.png``, or the file that is given; returns its path."""
     from azfit.diagnosis.curves import draw_self_play
-    from azfit.self_play.iteration import read_iterations
     from azfit.self_play.config_sources import read_config
+    from azfit.self_play.iteration import read_iterations
 
     png = png or folder / "curves.png"
     metrics = folder / "metrics.jsonl"
