@@ -2,62 +2,57 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
+from azfit.loading import SHIPPED as SHIPPED
+from azfit.loading import checkpoint_path as checkpoint_path
+from azfit.loading import load_player
+from azfit.loading import need_torch as need_torch
+from azfit.players import Player
 from solver.command_options import Command
 from solver.errors import InputError
 from solver.rules import Rules
 
-if TYPE_CHECKING:
-    from azfit.players import Player
 
-SHIPPED = "shipped"
-
-
-def checkpoint_path(name: str, rules: Rules | None = None) -> Path:
-    """The file of a checkpoint; ``shipped`` is the network that comes with the project, by default
-    that of 4 x 4."""
-    if name != SHIPPED:
-        return Path(name)
-    variant = (rules or Rules(4, 4, 4)).name
-    return Path(__file__).resolve().parent.parent / "data" / f"network_{variant}.safetensors"
+def load_player_of(checkpoint: str, rules: Rules, sims: int | None, threads: int) -> Player:
+    """The network of a checkpoint, which must play drop-oldest by these rules."""
+    player = load_player(checkpoint, sims, threads)
+    wanted = f"drop-{rules.n}-{rules.m}-{rules.k}"
+    if player.game.name != wanted:
+        raise InputError(
+            f"checkpoint '{checkpoint}' plays {player.game.name}, not {wanted}: give that game, "
+            "or another one"
+        )
+    return player
 
 
-def need_torch() -> None:
-    for package in ("torch", "safetensors"):
-        if importlib.util.find_spec(package) is None:
-            raise InputError(f"this command needs {package}: run 'make learn'")
+class WholeNumber(click.IntRange):
+    """A whole number from ``low`` to ``high``; else one line that names the option and both."""
+
+    def __init__(self, low: int, high: int, otherwise: str = "") -> None:
+        """otherwise: what else to do than to give a number in this range."""
+        super().__init__(low, high)
+        self._advice = f"use a whole number from {low:,} to {high:,}{otherwise}"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            name = "" if param is None else f"{param.opts[0]} "
+            raise InputError(f"{name}{value}: {self._advice}") from None
 
 
-def load_player(
-    checkpoint: str, rules: Rules, sims: int | None, threads: int, canonical: bool = True
-) -> Player:
-    """The network of a checkpoint, with search if ``sims`` is given."""
-    need_torch()
-    path = checkpoint_path(checkpoint, rules)
-    from azfit.checkpoint import load_checkpoint
-    from azfit.inference import NetworkEvaluator
-    from azfit.players import NetworkPlayer, SearchPlayer
+MOST_SIMS = 10_000_000
 
-    network, about = load_checkpoint(path, f"drop-{rules.n}-{rules.m}-{rules.k}")
-    evaluator = NetworkEvaluator(network, threads=threads)
-    name, sha256 = path.stem, about["sha256"]
-    if sims is None:
-        return NetworkPlayer(evaluator, rules, canonical=canonical, name=name, sha256=sha256)
-    if sims < 1:
-        raise InputError(f"--sims {sims}: use at least 1, or leave it out for the network alone")
-    steps = float(network.config.max_plies)
-    return SearchPlayer(
-        evaluator, rules, sims, max_steps=steps, canonical=canonical, name=name, sha256=sha256
-    )
-
-
-sims_option = click.option("--sims", type=int, help="Search with so many simulations a move.")
+sims_option = click.option(
+    "--sims",
+    type=WholeNumber(1, MOST_SIMS, ", or leave it out for the network alone"),
+    help="Search, with this many simulations per move.",
+)
 
 
 def run_option(holds: str) -> Callable[[Command], Command]:

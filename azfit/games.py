@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from azfit.kernels import checked, ffi, index_of, lib, pointer
+from solver.connect4 import Connect4Position
 from solver.errors import InputError
 from solver.index import check_arrays, check_nodes
 from solver.rules import Position, Rules
@@ -80,6 +81,10 @@ class Game:
         state = np.zeros(self.state_bytes, dtype=np.uint8)
         self.kernel.start(self.kernel, pointer(state))
         return state
+
+    def state(self, position: Any) -> State:
+        """The state of a position as the solver of this game writes it, uint8 [state_bytes]."""
+        raise InputError(f"{self.name} has no solver and so no {position!r}: give a state")
 
     def legal_moves(self, state: State) -> list[int]:
         """The legal actions in rising order; none once the game is over."""
@@ -245,6 +250,8 @@ class DropOldest(Game):
 
     def state(self, position: Position) -> State:
         """The state of a position, uint8 [state_bytes]."""
+        if not isinstance(position, Position):
+            raise InputError(f"{position!r} is no position of drop-oldest")
         if position.rules != self.rules:
             raise InputError(f"'{position}' is of {position.rules}, not of {self.rules}")
         m = self.rules.m
@@ -295,6 +302,18 @@ class Connect4(Game):
         kernel = ffi.new("ff_game *")
         lib.ff_connect4_init(kernel)
         super().__init__(kernel)
+
+    def state(self, position: Connect4Position) -> State:
+        """The state of a position, uint8 [state_bytes]; column 1 is action 0."""
+        if not isinstance(position, Connect4Position):
+            raise InputError(f"{position!r} is no position of Connect Four")
+        code = np.zeros((1, self.code_length), dtype=np.int8)
+        for ply, column in enumerate(position.columns):
+            row = position.columns[:ply].count(column)
+            code[0, row * self.columns + column - 1] = -1 if ply % 2 else 1
+        code[0, -1] = position.to_move
+        state: State = self.decode(code)[0]
+        return state
 
     def _name(self, action: int) -> str:
         return str(action + 1)

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, TextIO
 
+from azfit.drop_oldest_players import drop_oldest_of
 from azfit.players import Player
 from solver.drawing import board, move_table, outcome
 from solver.errors import InputError
-from solver.playout import Positions
 from solver.rules import Position, Rules
 from solver.table import Table
 
@@ -73,6 +73,7 @@ class _Session:
         start: Position,
     ) -> None:
         self._opponent, self._human, self._table = opponent, human, table
+        self._game = drop_oldest_of(opponent)
         self._lines, self._out = lines, out
         self.history: list[Position] = [start]
         self.moves: list[int] = []
@@ -84,7 +85,7 @@ class _Session:
 
     @property
     def _rules(self) -> Rules:
-        return self._opponent.rules
+        return self._game.rules
 
     def say(self, text: str) -> None:
         print(text, file=self._out, flush=True)
@@ -161,8 +162,8 @@ class _Session:
         if cell in self.position.legal_moves():
             self._make(cell)
             return
-        mine = cell in self.position.mover
-        oldest = mine and self.position.mover[0] == cell and self._is_full()
+        own = self.position.mover
+        oldest = bool(own) and own[0] == cell and self._is_full()
         why = "your oldest piece is there until you have moved" if oldest else "it is taken"
         self.say(f"{said} is not free: {why}. Choose one of {self._names()}.")
 
@@ -195,11 +196,11 @@ class _Session:
         if self._table is not None:
             self.say(f"'{self.position}' is exactly a {outcome(self._table.probe(self.position))}.")
             return
-        answers = self._opponent.answer(Positions.of([self.position], self._rules))
-        if answers.wdl is None:
+        choices = self._opponent.choose(self._game.state(self.position)[None])
+        if choices.wdl is None:
             self.say("There is no table at hand, and your opponent does not tell.")
             return
-        win, draw, loss = (round(100 * float(share)) for share in answers.wdl[0])
+        win, draw, loss = (round(100 * float(share)) for share in choices.wdl[0])
         self.say(f"{self._opponent.name} thinks: win {win} %, draw {draw} %, loss {loss} %.")
 
     def _undo(self) -> None:
@@ -247,10 +248,11 @@ def play_game(
     """
     if human not in ("x", "y"):
         raise InputError(f"you cannot play as {human!r}: use x or y")
-    first = start or opponent.rules.start()
+    played = drop_oldest_of(opponent).rules
+    first = start or played.start()
     for what, rules in (("table", table and table.rules), ("position", first.rules)):
-        if rules is not None and rules != opponent.rules:
-            raise InputError(f"the {what} is for {rules}, {opponent.name} plays {opponent.rules}")
+        if rules is not None and rules != played:
+            raise InputError(f"the {what} is for {rules}, {opponent.name} plays {played}")
     if not first.legal_moves():
         raise InputError(f"'{first}' is over already: start from a position in play")
     return _Session(opponent, human, table, iter(lines), out, first).run()

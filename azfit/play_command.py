@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from azfit.command_options import load_player, sims_option
+from azfit.command_options import load_player_of, sims_option
 from solver.command_options import variant_options
 from solver.rules import Rules
 from solver.table import open_table, table_path
@@ -34,16 +34,16 @@ def play_command(
       fadefour play
       fadefour play --against shipped --as y
     """
+    from azfit.drop_oldest_players import CanonicalPlayer, TablePlayer
     from azfit.play import play_game
-    from azfit.players import TablePlayer
 
     with contextlib.ExitStack() as opened:
         table = None
         if against == "table" or table_path(folder, rules).exists():
             table = opened.enter_context(open_table(folder, rules))
-        player = TablePlayer(table) if against == "table" and table else None
+        player = CanonicalPlayer(TablePlayer(table)) if against == "table" and table else None
         play_game(
-            player or load_player(against, rules, sims, threads),
+            player or load_player_of(against, rules, sims, threads),
             human=side,
             table=table,
             lines=sys.stdin,

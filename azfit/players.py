@@ -1,324 +1,263 @@
-"""Players of drop-oldest: a position in, a move out, many positions at once.
+"""Players: states of a game in, a move for each out, many states at once.
 
-A player sees the board from the side to move; it is never told the colours, so one answer serves
-X and Y. Its move is a fixed function of the position: the same board gives the same move in a
+A player sees a state from the side to move, so one answer serves both colours. Unless it draws
+its moves at random, its move depends on the state alone: the same board gets the same move in a
 grade, in a proof and in a game.
 
-``canonical=True``, the default, turns every board into its canonical image first and the move
-back. A network is not symmetric by construction, so without this it has up to eight behaviours
-for what is one position to the table, and a grade over canonical positions would speak of one of
-them only. With it, what is graded is what is played, and "all canonical positions" means every
-position that can ever occur. It costs one look-up per position, about a tenth of a microsecond.
+    player = azfit.load_player("shipped")
+    player.move(Position.parse("a1b2/c3 y"))    # a cell
+    player.choose(states).actions               # int32 [N]
+
+``azfit.drop_oldest_players`` adds what drop-oldest has beyond other games: symmetric boards
+treated alike, and the table's perfect play.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from functools import cache
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from azfit.games import DropOldest
+from azfit.games import Game, Result, State, States
 from azfit.search import Evaluator, Search
 from azfit.search_config import SearchConfig
+from solver.connect4 import Connect4Position
 from solver.errors import FadefourError, InputError
-from solver.hashing import mix
-from solver.index import find_nodes, symmetry_of
-from solver.labels import labelled
-from solver.playout import BIT, Positions, legal_moves, piece_masks
-from solver.rules import Position, Rules
-from solver.table import DenseTable, Table
+from solver.rules import Position
 
-Cells = NDArray[np.int8]
+Actions = NDArray[np.int32]
 Floats = NDArray[np.float32]
-Masks = NDArray[np.uint32]
+Plies = NDArray[np.int64]
 
 # Rows given to a network at once: large enough for its matrix products, and for boards that
 # share the network's work (see azfit.inference) to come together.
 BATCH = 1 << 15
 
+# Trees searched side by side, and the nodes of all of them: their memory stays below a gigabyte.
+TREES = 1 << 10
+NODES = 1 << 20
+
 
 @dataclass(frozen=True)
-class Answers:
-    """What a player says of N positions."""
+class Choices:
+    """What a player says of N states."""
 
-    cells: Cells
-    """int8 [N]: the move."""
+    actions: Actions
+    """int32 [N]: the moves."""
     wdl: Floats | None = None
     """float32 [N, 3]: probabilities of win, draw, loss for the side to move."""
     steps: Floats | None = None
-    """float32 [N]: expected plies to the end; says nothing where the position is a draw."""
+    """float32 [N]: expected plies to the end; means nothing where the position is a draw."""
     margin: Floats | None = None
     """float32 [N]: how far the move is ahead of the next best one, in logits or visits. Sums in
     another order (another batch size, another machine) may swap moves that are nearly equal."""
-    spread: Masks | None = None
-    """uint32 [N]: the move is any of these cells with equal chance; ``cells`` is the lowest."""
+    chances: NDArray[np.float64] | None = None
+    """float64 [N, actions]: how likely each move was, for a player that draws its moves."""
 
 
-class Player(ABC):
-    """Answers for positions in play, that is with no line on the board."""
+@dataclass(frozen=True)
+class PlayerInfo:
+    """Which player it was: part of grades, certificates and conversions."""
 
-    rules: Rules
     name: str
-    canonical: bool = True
+    game: str
     sims: int = 0
-    """Simulations of the search behind each move; 0 without a search."""
-    sha256: str | None = None
-    """Of the checkpoint, where there is one."""
-
-    @abstractmethod
-    def _answer(self, positions: Positions) -> Answers:
-        """Full positions come with X to move; canonical ones if ``canonical``."""
-
-    def answer(self, positions: Positions) -> Answers:
-        """Moves and judgements for these positions, each on its own board."""
-        if positions.rules != self.rules:
-            raise InputError(f"{self.name} plays {self.rules}, not {positions.rules}")
-        if not len(positions):
-            return Answers(np.empty(0, np.int8))
-        seen = from_the_mover(positions)
-        if not self.canonical:
-            return self._answer(seen)
-        _, transforms, image = canonical_images(seen)
-        return _carry_back(self._answer(image), transforms, self.rules)
-
-    def move(self, position: Position) -> int:
-        """The move in one position."""
-        return int(self.answer(Positions.of([position], position.rules)).cells[0])
+    """Simulations per move; 0 without a search."""
+    canonical: bool = False
+    """Whether symmetric boards get symmetric moves, whatever the network says."""
+    checkpoint_sha256: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         return {
             "player": self.name,
             "sims": self.sims,
             "canonical": self.canonical,
-            "checkpoint_sha256": self.sha256,
+            "checkpoint_sha256": self.checkpoint_sha256,
         }
 
 
-# ---- boards and symmetry ------------------------------------------------------------------------
+class Player(ABC):
+    """Chooses moves in states of one game that are still in play."""
 
+    sims: int = 0
+    """Simulations per move; 0 without a search."""
+    canonical: bool = False
+    """Whether symmetric boards get symmetric moves, whatever the network says."""
+    sha256: str | None = None
+    """Of the checkpoint, where there is one."""
 
-def from_the_mover(positions: Positions) -> Positions:
-    """The same positions, a full one with X to move: its colours swapped if Y was."""
-    full = (positions.queues[:, :, -1] >= 0).all(axis=1)
-    swap = full & (positions.to_move == 1)
-    if not swap.any():
-        return positions
-    queues = np.where(swap[:, None, None], positions.queues[:, ::-1], positions.queues)
-    return Positions(positions.rules, queues, np.where(swap, 0, positions.to_move).astype(np.int8))
+    def __init__(self, game: Game, name: str) -> None:
+        self.game, self.name = game, name
 
+    @abstractmethod
+    def choose(self, states: States, plies: Plies | None = None) -> Choices:
+        """Moves for states in play, uint8 [N, state_bytes].
 
-@cache
-def cell_images(rules: Rules) -> Cells:
-    """int8 [8, cells + 1]: where each transform carries a cell; -1, "no piece", stays -1."""
-    image = symmetry_of(rules).image.astype(np.int8)
-    return np.concatenate([image, np.full((8, 1), -1, np.int8)], axis=1)
+        plies: how many moves were played before each, int64 [N]; None: 0. A search counts a game
+        that reaches its ply cap as a draw; nothing else depends on it.
+        """
 
+    def move(self, position: State | Position | Connect4Position) -> int:
+        """The move in one position, as an action of the game (``game.action_name`` names it).
 
-def canonical_images(
-    positions: Positions,
-) -> tuple[NDArray[np.uint64], NDArray[np.uint8], Positions]:
-    """Nodes uint64 [N], the transforms used uint8 [N], and the canonical boards."""
-    rules = positions.rules
-    nodes, transforms = find_nodes(*positions.arrays, rules)
-    if not transforms.any():
-        return nodes, transforms, positions
-    queues = cell_images(rules)[transforms[:, None, None], positions.queues]
-    return nodes, transforms, Positions(rules, queues, positions.to_move)
+        position: a state, or of drop-oldest a ``Position``, of Connect Four a
+        ``Connect4Position``.
+        """
+        state = position if isinstance(position, np.ndarray) else self.game.state(position)
+        if self.game.result(state) != Result.GOING_ON:
+            raise InputError("the game is over: there is no move to choose")
+        return int(self.choose(state[None]).actions[0])
 
-
-def _carry_back(answers: Answers, transforms: NDArray[np.uint8], rules: Rules) -> Answers:
-    """Answers for canonical boards as answers for the boards they were made from."""
-    if not transforms.any():
-        return answers
-    back = symmetry_of(rules).inverse[transforms]
-    spread = answers.spread
-    if spread is not None:
-        spread = carry_masks(spread, transforms, rules)
-    return replace(answers, cells=cell_images(rules)[back, answers.cells], spread=spread)
-
-
-def carry_masks(canonical: Masks, transforms: NDArray[np.uint8], rules: Rules) -> Masks:
-    """Sets of cells of canonical boards, as sets of cells of the boards they were made from."""
-    image = symmetry_of(rules).image[transforms]
-    inside = (canonical[:, None] >> image.astype(np.uint32)) & np.uint32(1)
-    return np.asarray((inside * BIT[: rules.cells]).sum(axis=1, dtype=np.uint32))
-
-
-def lowest_cells(masks: Masks) -> Cells:
-    """The lowest cell of each set, int8 [N]; of an empty set -1."""
-    lowest = masks & (~masks + np.uint32(1))
-    return (np.frexp(lowest.astype(np.float64))[1] - 1).astype(np.int8)
-
-
-def legal_masks(positions: Positions) -> Masks:
-    """The empty cells as masks uint32 [N], of positions in play."""
-    occupied = np.bitwise_or.reduce(piece_masks(positions.queues), axis=1)
-    return np.asarray(~occupied & np.uint32((1 << positions.rules.cells) - 1))
-
-
-def dense(table: Table) -> DenseTable:
-    """The table, if it is the dense one that labels need."""
-    if not isinstance(table, DenseTable):
-        raise InputError(
-            f"{table.name} lists records: use the dense table, solved_{table.rules.name}.table"
-        )
-    return table
-
-
-# ---- players without a network ------------------------------------------------------------------
-
-
-class TablePlayer(Player):
-    """Perfect play: the lowest of the best moves (soonest win, draw, latest loss)."""
-
-    def __init__(self, table: Table, *, canonical: bool = True) -> None:
-        self._table = dense(table)
-        self._table.check_all()
-        self.rules, self.canonical, self.name = table.rules, canonical, "table"
-
-    def _answer(self, positions: Positions) -> Answers:
-        nodes, transforms, _ = canonical_images(positions)
-        labels = labelled(self._table, nodes)
-        cells = lowest_cells(carry_masks(labels.optimal, transforms, self.rules))
-        wdl = np.zeros((len(nodes), 3), np.float32)
-        wdl[np.arange(len(nodes)), 1 - labels.result] = 1
-        return Answers(cells, wdl, np.maximum(labels.plies, 0).astype(np.float32))
-
-
-class RandomPlayer(Player):
-    """One random choice for every position, made once and for all by the seed."""
-
-    def __init__(self, rules: Rules, seed: int = 0, *, canonical: bool = True) -> None:
-        self.rules, self.canonical = rules, canonical
-        self.seed, self.name = seed, f"random (seed {seed})"
-
-    def _answer(self, positions: Positions) -> Answers:
-        packed = np.full(len(positions), self.seed % 2**64, np.uint64)
-        for queue in (positions.mover, positions.opponent):
-            for cell in queue.T:
-                packed = mix(packed ^ (cell + 1).astype(np.uint64))
-        legal = legal_moves(positions)
-        wanted = (packed % legal.sum(axis=1).astype(np.uint64)).astype(np.int64) + 1
-        return Answers((legal.cumsum(axis=1) >= wanted[:, None]).argmax(axis=1).astype(np.int8))
-
-
-class UniformPolicy(Player):
-    """Every legal move with equal chance: a grade of it is an expectation, exact."""
-
-    def __init__(self, rules: Rules) -> None:
-        self.rules, self.name = rules, "uniform"
-
-    def _answer(self, positions: Positions) -> Answers:
-        legal = legal_masks(positions)
-        return Answers(lowest_cells(legal), spread=legal)
-
-
-# ---- networks -----------------------------------------------------------------------------------
-
-
-def game_of(rules: Rules) -> DropOldest:
-    return DropOldest(rules.n, rules.m, rules.k)
-
-
-def states_of(game: DropOldest, positions: Positions) -> NDArray[np.uint8]:
-    """The states of positions, uint8 [N, state_bytes]."""
-    codes = np.concatenate(
-        [positions.queues.reshape(len(positions), -1), positions.to_move[:, None]], axis=1
-    )
-    return game.decode(codes)
-
-
-def _batches(positions: Positions, size: int) -> Iterator[Positions]:
-    for first in range(0, len(positions), size):
-        yield positions.take(np.arange(first, min(first + size, len(positions))))
-
-
-def _join(parts: list[Answers]) -> Answers:
-    """One array of answers after another, all with the same things answered."""
-    if len(parts) == 1:
-        return parts[0]
-    joined: dict[str, Any] = {}
-    for field in ("cells", "wdl", "steps", "margin"):
-        arrays = [getattr(part, field) for part in parts]
-        joined[field] = None if arrays[0] is None else np.concatenate(arrays)
-    return Answers(**joined)
+    @property
+    def info(self) -> PlayerInfo:
+        return PlayerInfo(self.name, self.game.name, self.sims, self.canonical, self.sha256)
 
 
 class NetworkPlayer(Player):
-    """The network alone: the legal move with the highest logit, the lowest cell among equals."""
+    """The network alone: the legal move with the highest logit, the lowest among equals."""
 
     def __init__(
         self,
+        game: Game,
         evaluator: Evaluator,
-        rules: Rules,
         *,
-        canonical: bool = True,
         name: str = "network",
         sha256: str | None = None,
         batch: int = BATCH,
     ) -> None:
-        self.rules, self.canonical, self.name, self.sha256 = rules, canonical, name, sha256
-        self._evaluator, self._game, self._batch = evaluator, game_of(rules), batch
+        super().__init__(game, name)
+        self.sha256, self._evaluator, self._batch = sha256, evaluator, batch
 
-    def _answer(self, positions: Positions) -> Answers:
-        return _join([self._judge(batch) for batch in _batches(positions, self._batch)])
+    def choose(self, states: States, plies: Plies | None = None) -> Choices:
+        parts = [self._evaluate(states[rows]) for rows in _batches(len(states), self._batch)]
+        return _joined(parts)
 
-    def _judge(self, positions: Positions) -> Answers:
-        planes = self._game.planes(states_of(self._game, positions))
-        logits, wdl, steps = self._evaluator(planes)
-        empty = (legal_masks(positions)[:, None] & BIT[: self.rules.cells]) != 0
-        masked = np.where(empty, logits, -np.inf)
-        cells = masked.argmax(axis=1)
-        rows = np.arange(len(cells))
-        best = masked[rows, cells]
-        if not np.isfinite(best).all() or not np.isfinite(wdl).all():
+    def _evaluate(self, states: States) -> Choices:
+        logits, value, steps = self._evaluator(self.game.planes(states))
+        legal = self.game.legal_masks(states)
+        if not legal.any(axis=1).all():
+            raise InputError(f"{self.name}: a game is over, there is no move to choose")
+        masked = np.where(legal, logits, -np.inf)
+        actions = masked.argmax(axis=1)
+        rows = np.arange(len(actions))
+        best = masked[rows, actions]
+        if not np.isfinite(best).all() or not np.isfinite(value).all():
             raise FadefourError(f"{self.name} gives numbers that are not finite: retrain it")
-        masked[rows, cells] = -np.inf
+        masked[rows, actions] = -np.inf
         margin = (best - masked.max(axis=1)).astype(np.float32)
-        return Answers(cells.astype(np.int8), wdl, steps, margin)
+        return Choices(actions.astype(np.int32), _wdl(value), steps, margin)
 
 
 class SearchPlayer(Player):
-    """The network with search: the most visited move, no noise, the lowest cell among equals.
+    """The network with search: the most visited move, the lowest among equals.
 
-    Every position is searched from scratch, so that its move depends on nothing else. The search
-    judges moves; what the network says of the position itself is the NetworkPlayer's to tell.
+    Every state is searched from scratch and without noise, so that its move depends on nothing
+    else. Win, draw, loss and steps are the network's own opinion of the state.
     """
-
-    TREES = 1 << 10
 
     def __init__(
         self,
+        game: Game,
         evaluator: Evaluator,
-        rules: Rules,
-        sims: int,
+        config: SearchConfig,
         *,
-        max_steps: float | None = None,
-        canonical: bool = True,
         name: str = "network",
         sha256: str | None = None,
     ) -> None:
-        """max_steps: the largest answer of the network's steps head."""
-        self.rules, self.canonical, self.sims, self.sha256 = rules, canonical, sims, sha256
-        self.name = f"{name} + {sims} sims"
-        self._config = SearchConfig().for_matches(sims, max_steps)
-        self._evaluator, self._game = evaluator, game_of(rules)
-        self._search = Search(self._game, 1, self._config)
+        """config: of its options those for noise, temperature and reuse are not used."""
+        super().__init__(game, f"{name} + {config.sims} sims")
+        self.sims, self.sha256, self._evaluator = config.sims, sha256, evaluator
+        self._config = config.for_matches()
+        self._search: Search | None = None
 
-    def _answer(self, positions: Positions) -> Answers:
-        return _join([self._look_ahead(batch) for batch in _batches(positions, self.TREES)])
+    def choose(self, states: States, plies: Plies | None = None) -> Choices:
+        numbers = np.zeros(len(states), np.int64) if plies is None else plies
+        trees = max(1, min(TREES, NODES // self.sims))
+        parts = [self._run(states[rows], numbers[rows]) for rows in _batches(len(states), trees)]
+        return _joined(parts)
 
-    def _look_ahead(self, positions: Positions) -> Answers:
-        if self._search.trees != len(positions):
-            self._search = Search(self._game, len(positions), self._config)
-        search = self._search
-        search.reset(states_of(self._game, positions), seeds=0)
-        search.run(self._evaluator)
+    def _run(self, states: States, plies: Plies) -> Choices:
+        if self._search is None or self._search.trees != len(states):
+            self._search = Search(self.game, len(states), self._config)
+        search, opinion = self._search, _RootOpinion(self._evaluator)
+        search.reset(states, plies=plies, seeds=0)
+        search.run(opinion)
+        actions = search.choose(temperature=0.0)
+        if len(actions) and int(actions.min()) < 0:
+            raise InputError(f"{self.name}: a game is over, there is no move to choose")
         visits = np.sort(search.visits(), axis=1).astype(np.float32)
-        cells = search.choose(temperature=0.0).astype(np.int8)
-        return Answers(cells, margin=visits[:, -1] - visits[:, -2])
+        margin = visits[:, -1] - visits[:, -2]
+        return Choices(actions, opinion.wdl, opinion.steps, margin)
+
+
+class _RootOpinion:
+    """Notes what the evaluator says of the roots: the first batch of a fresh search."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self._evaluator, self._asked = evaluator, False
+        self.wdl: Floats | None = None
+        self.steps: Floats | None = None
+
+    def __call__(self, planes: Floats) -> Any:
+        policy, value, steps = self._evaluator(planes)
+        if not self._asked:
+            self._asked, self.wdl, self.steps = True, _wdl(value), steps
+        return policy, value, steps
+
+
+class RandomPlayer(Player):
+    """Any legal move with equal chance."""
+
+    def __init__(self, game: Game, rng: np.random.Generator) -> None:
+        super().__init__(game, "random")
+        self._rng = rng
+
+    def choose(self, states: States, plies: Plies | None = None) -> Choices:
+        legal = self.game.legal_masks(states)
+        return Choices(draw(legal, self._rng), chances=equal_chances(legal))
+
+
+def draw(sets: NDArray[np.bool_], rng: np.random.Generator) -> Actions:
+    """One member of each set, bool [N, actions], with equal chance."""
+    luck = np.where(sets, rng.random(sets.shape), -1.0)
+    return np.asarray(luck.argmax(axis=1), np.int32)
+
+
+def equal_chances(sets: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """The chances of such a draw, float64 [N, actions]."""
+    return np.asarray(sets / sets.sum(axis=1, keepdims=True))
+
+
+# ---- batches ------------------------------------------------------------------------------------
+
+
+def _batches(count: int, size: int) -> list[slice]:
+    """Consecutive rows."""
+    return [slice(first, first + size) for first in range(0, count, size)]
+
+
+def _joined(parts: Sequence[Choices]) -> Choices:
+    """The choices of several batches, in which the same was answered, as those of one."""
+    if not parts:
+        return Choices(np.empty(0, np.int32))
+    if len(parts) == 1:
+        return parts[0]
+
+    def whole(arrays: Sequence[Any]) -> Any:
+        return None if arrays[0] is None else np.concatenate(arrays)
+
+    return Choices(
+        whole([part.actions for part in parts]),
+        whole([part.wdl for part in parts]),
+        whole([part.steps for part in parts]),
+        whole([part.margin for part in parts]),
+    )
+
+
+def _wdl(value: Floats) -> Floats | None:
+    """Win, draw, loss if the evaluator gives them, not one number."""
+    return value if value.ndim == 2 else None

@@ -77,18 +77,10 @@ class SearchConfig:
                 "noise falls during a game, so use a smaller noise_eps_min"
             )
 
-    def for_matches(self, sims: int, max_steps: float | None = None) -> SearchConfig:
+    def for_matches(self) -> SearchConfig:
         """As a player is judged and plays matches: no noise, the most visited move, every position
         searched from scratch."""
-        return replace(
-            self,
-            sims=sims,
-            max_steps=self.max_steps if max_steps is None else max_steps,
-            noise_eps=0.0,
-            noise_steps=0,
-            temperature=0.0,
-            reuse=False,
-        )
+        return replace(self, noise_eps=0.0, noise_steps=0, temperature=0.0, reuse=False)
 
     def temperature_at(self, plies: NDArray[np.int32]) -> NDArray[np.float32]:
         """The temperature of each move number (int32 [count]), float32 [count]."""

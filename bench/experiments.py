@@ -26,13 +26,14 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from azfit.checkpoint import checkpoints_in, load_checkpoint
-from azfit.grading import connect4_players
-from azfit.grading.connect4 import grade_connect4
-from azfit.grading.connect4_labels import LabelledSet, labelled_sets
+from azfit.drop_oldest_players import CanonicalPlayer
+from azfit.grading.connect4.grade import grade_connect4
+from azfit.grading.connect4.labels import LabelledSet, labelled_sets
 from azfit.grading.grade import grade
 from azfit.grading.tally import Group
 from azfit.inference import NetworkEvaluator
-from azfit.players import NetworkPlayer, SearchPlayer
+from azfit.players import NetworkPlayer, Player, SearchPlayer
+from azfit.search_config import SearchConfig
 from azfit.self_play.config import settled
 from azfit.self_play.config_sources import read_config
 from azfit.self_play.iteration import read_iterations
@@ -104,17 +105,19 @@ def folder_of(runs: Path, game: str, init: Path | None, variant: str, seed: int)
     return runs / f"{origin}-{variant.replace(', ', '_').replace(' ', '_')}-{seed}"
 
 
+def player_of(evaluator: NetworkEvaluator, sims: int | None) -> Player:
+    network = evaluator.network
+    if not sims:
+        return NetworkPlayer(network.game, evaluator)
+    config = SearchConfig(sims=sims, max_steps=float(network.config.max_plies))
+    return SearchPlayer(network.game, evaluator, config)
+
+
 def table_judge(data: Path, sample: int) -> Judge:
     table = open_table(data, RULES)
 
     def judge(network: NetworkEvaluator, sims: int | None) -> dict[str, Group]:
-        steps = float(network.network.config.max_plies)
-        player = (
-            SearchPlayer(network, RULES, sims, max_steps=steps)
-            if sims
-            else NetworkPlayer(network, RULES)
-        )
-        graded = grade(player, table, sample=sample, seed=1)
+        graded = grade(CanonicalPlayer(player_of(network, sims)), table, sample=sample, seed=1)
         sides = graded.by_side()
         named = {"all": graded.overall, "first": sides["x"], "second": sides["y"]}
         return named | graded.by_result()
@@ -128,16 +131,9 @@ def sets_judge(data: Path) -> Judge:
         return labelled_sets([], None, 1, data)
 
     def judge(network: NetworkEvaluator, sims: int | None) -> dict[str, Group]:
-        player = (
-            connect4_players.SearchPlayer(
-                network, sims, max_steps=float(network.network.config.max_plies)
-            )
-            if sims
-            else connect4_players.NetworkPlayer(network)
-        )
+        graded = grade_connect4(player_of(network, sims), sets())
         return {
-            name.removesuffix(" player"): group
-            for name, group in grade_connect4(player, sets()).together.groups().items()
+            name.removesuffix(" player"): group for name, group in graded.together.groups().items()
         }
 
     return judge

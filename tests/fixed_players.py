@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from azfit.players import Answers, Player, TablePlayer
+from azfit.drop_oldest_players import CanonicalPlayer, TablePlayer, game_of, states_of
+from azfit.games import Connect4, States
+from azfit.grading.tally import RESULTS
+from azfit.players import Choices, NetworkPlayer, Player, Plies
+from azfit.search import Evaluator
+from solver.connect4 import Connect4Position, Connect4Solver
 from solver.playout import Positions
 from solver.rules import Position, Rules
 from solver.table import Table
@@ -47,25 +53,57 @@ def class_of(mover: Queue, opponent: Queue, n: int) -> Key:
 class Chosen(Player):
     """Plays what a function says, one position at a time."""
 
-    def __init__(
-        self, rules: Rules, choose: Callable[[Position], int], canonical: bool = True
-    ) -> None:
-        self.rules, self.name, self.canonical, self.choose = rules, "chosen", canonical, choose
+    def __init__(self, rules: Rules, cell_for: Callable[[Position], int]) -> None:
+        self._drop_oldest, self.cell_for = game_of(rules), cell_for
+        super().__init__(self._drop_oldest, "chosen")
 
-    def _answer(self, positions: Positions) -> Answers:
-        cells = [self.choose(positions.at(row)) for row in range(len(positions))]
-        return Answers(np.array(cells, np.int8))
+    def choose(self, states: States, plies: Plies | None = None) -> Choices:
+        cells = [self.cell_for(self._drop_oldest.position(state)) for state in states]
+        return Choices(np.array(cells, np.int32))
+
+
+class Fixed(Chosen):
+    """One random choice for every position as its mover sees it, made once by the seed."""
+
+    def __init__(self, rules: Rules, seed: int = 0) -> None:
+        super().__init__(rules, self._drawn)
+        self.seed, self.name = seed, f"random (seed {seed})"
+
+    def _drawn(self, position: Position) -> int:
+        legal = position.legal_moves()
+        seen = repr((self.seed, position.mover, position.opponent)).encode()
+        return legal[zlib.crc32(seen) // 7 % len(legal)]
+
+
+def fixed(rules: Rules, seed: int = 0) -> CanonicalPlayer:
+    """A player that looks random, plays alike on symmetric boards and never changes its mind."""
+    return CanonicalPlayer(Fixed(rules, seed))
+
+
+def perfect(table: Table) -> CanonicalPlayer:
+    """The table's play, alike on symmetric boards."""
+    return CanonicalPlayer(TablePlayer(table))
+
+
+def network_player(evaluator: Evaluator, rules: Rules, **options: Any) -> CanonicalPlayer:
+    """A network alone, asked about canonical boards, as ``azfit.load_player`` makes it."""
+    return CanonicalPlayer(NetworkPlayer(game_of(rules), evaluator, **options))
+
+
+def cells_chosen(player: Player, positions: Positions) -> NDArray[np.int32]:
+    """The player's moves in these positions, int32 [N]."""
+    return player.choose(states_of(game_of(positions.rules), positions)).actions
 
 
 def dawdler(table: Table) -> Chosen:
     """Keeps every result, and takes as long about it as it can: the slowest win."""
 
-    def choose(position: Position) -> int:
+    def cell_for(position: Position) -> int:
         moves = table.moves(position)
         same = [move for move in moves if move.result == moves[0].result]
         return max(same, key=lambda move: (move.plies or 0, -move.cell)).cell
 
-    return Chosen(table.rules, choose)
+    return Chosen(table.rules, cell_for)
 
 
 class Spoiled(TablePlayer):
@@ -75,14 +113,15 @@ class Spoiled(TablePlayer):
         super().__init__(table)
         self._exact, self._spoiled, self.name = table, spoiled, "spoiled"
 
-    def _answer(self, positions: Positions) -> Answers:
-        answers = super()._answer(positions)
-        cells = answers.cells.copy()
-        for row in range(len(positions)):
-            position = positions.at(row)
-            if class_of(position.mover, position.opponent, self.rules.n) in self._spoiled:
+    def choose(self, states: States, plies: Plies | None = None) -> Choices:
+        choices = super().choose(states)
+        cells = choices.actions.copy()
+        for row, state in enumerate(states):
+            position = game_of(self._exact.rules).position(state)
+            key = class_of(position.mover, position.opponent, self._exact.rules.n)
+            if key in self._spoiled:
                 cells[row] = self._exact.moves(position)[-1].cell
-        return Answers(cells, answers.wdl, answers.steps)
+        return Choices(cells, choices.wdl, choices.steps)
 
 
 class Opinion(TablePlayer):
@@ -92,10 +131,26 @@ class Opinion(TablePlayer):
         super().__init__(table)
         self._wdl, self._steps, self.name = wdl, steps, "opinion"
 
-    def _answer(self, positions: Positions) -> Answers:
-        count = len(positions)
+    def choose(self, states: States, plies: Plies | None = None) -> Choices:
+        count = len(states)
         wdl = np.tile(np.array(self._wdl, np.float32), (count, 1))
-        return Answers(super()._answer(positions).cells, wdl, np.full(count, self._steps, "f4"))
+        return Choices(super().choose(states).actions, wdl, np.full(count, self._steps, "f4"))
+
+
+class SolverPlayer(Player):
+    """Perfect play of Connect Four: the most central of the columns with the best score."""
+
+    def __init__(self, solver: Connect4Solver, positions: Sequence[Connect4Position]) -> None:
+        """positions: those that it will be asked about; a state does not tell its moves."""
+        super().__init__(Connect4(), "solver")
+        self._solver = solver
+        self._positions = {self.game.state(position).tobytes(): position for position in positions}
+
+    def choose(self, states: States, plies: Plies | None = None) -> Choices:
+        best = [self._solver.moves(self._positions[state.tobytes()])[0] for state in states]
+        wdl = np.zeros((len(best), 3), np.float32)
+        wdl[np.arange(len(best)), [RESULTS.index(move.result) for move in best]] = 1
+        return Choices(np.array([move.column - 1 for move in best], np.int32), wdl)
 
 
 class HashedNetwork:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,8 @@ from plain_games import GOING_ON, MOVER_WON, PlainConnect4, PlainDrop, PlainGame
 from search_noise import noise_share
 
 from azfit import SearchConfig, game_by_name
-from azfit.self_play.arena import (
-    NetworkMover,
-    RandomMover,
-    Score,
-    SearchMover,
-    play_pairs,
-)
+from azfit.players import Choices, NetworkPlayer, Player, RandomPlayer, SearchPlayer
+from azfit.self_play.arena import Score, play_pairs
 from azfit.self_play.config import settled
 from azfit.self_play.elo import PRIOR_DRAWS, expected, rating
 from azfit.self_play.openings import Opening, random_openings
@@ -29,23 +25,23 @@ PLAIN: list[PlainGame] = [PlainDrop(3, 3, 3), PlainDrop(4, 4, 4), PlainConnect4(
 every_game = pytest.mark.parametrize("plain", PLAIN, ids=lambda plain: plain.name)
 
 
-class Scripted:
+class Scripted(Player):
     """Plays the legal move that a number of its own picks; notes what it was asked."""
 
     def __init__(self, plain: PlainGame, taste: int) -> None:
+        super().__init__(game_by_name(plain.name), "scripted")
         self._plain, self._taste = plain, taste
-        self._game = game_by_name(plain.name)
         self.asked: list[tuple[int, int]] = []  # side to move, ply
 
     def choice(self, legal: list[int], ply: int) -> int:
         return legal[(self._taste * (ply + 3) + 7 * ply * ply) % len(legal)]
 
-    def moves(self, states: Any, plies: Any) -> Any:
-        told = []
+    def choose(self, states: Any, plies: Any = None) -> Choices:
+        actions = []
         for state, ply in zip(states, plies.tolist(), strict=True):
-            self.asked.append((self._game.to_move(state), ply))
-            told.append(self.choice(self._game.legal_moves(state), ply))
-        return np.array(told, np.int32)
+            self.asked.append((self.game.to_move(state), ply))
+            actions.append(self.choice(self.game.legal_moves(state), ply))
+        return Choices(np.array(actions, np.int32))
 
 
 def plain_result(plain: PlainGame, first: Any, second: Any, opening: Opening, most: int) -> int:
@@ -131,8 +127,8 @@ def test_both_players_have_both_colours_in_every_opening(plain: PlainGame) -> No
     player, opponent = Scripted(plain, 2), Scripted(plain, 3)
     scores = play_pairs(game, player, opponent, openings, 100)
     assert all(score.games == 2 for score in scores)
-    for mover, colours in ((player, (0, 1)), (opponent, (1, 0))):
-        first_moves = Counter(side for side, ply in mover.asked if ply in (2, 3))
+    for asked, colours in ((player.asked, (0, 1)), (opponent.asked, (1, 0))):
+        first_moves = Counter(side for side, ply in asked if ply in (2, 3))
         assert first_moves[colours[0]] == first_moves[colours[1]] == 10
 
 
@@ -143,15 +139,15 @@ def test_a_player_against_itself_scores_exactly_half(name: str, kind: str) -> No
     plain = next(one for one in PLAIN if one.name == name)
     config = SearchConfig(sims=10, noise_eps=0.0, reuse=False, max_plies=40)
 
-    def mover() -> Any:
+    def player() -> Player:
         if kind == "scripted":
             return Scripted(plain, 5)
         if kind == "network":
-            return NetworkMover(game, hashed)
-        return SearchMover(game, hashed, config)
+            return NetworkPlayer(game, hashed)
+        return SearchPlayer(game, hashed, config)
 
     openings = random_openings(game, 10, 2, np.random.default_rng(7))
-    total = sum(play_pairs(game, mover(), mover(), openings, 40), Score())
+    total = sum(play_pairs(game, player(), player(), openings, 40), Score())
     assert total.games == 20
     assert total.share == 0.5
     assert total.wins == total.losses[::-1], "a win as X is the other's loss as Y"
@@ -161,26 +157,28 @@ def test_a_player_against_itself_scores_exactly_half(name: str, kind: str) -> No
 def test_a_match_repeats_itself() -> None:
     game = game_by_name("connect4")
     openings = random_openings(game, 5, 2, np.random.default_rng(7))
-    config = settled({"game": "connect4"}).search.for_matches(10)
-    movers = [SearchMover(game, Hashed(game), config), NetworkMover(game, Hashed(game))]
-    assert play_pairs(game, *movers, openings, 42) == play_pairs(game, *movers, openings, 42)
+    config = replace(settled({"game": "connect4"}).search, sims=10)
+    players = [SearchPlayer(game, Hashed(game), config), NetworkPlayer(game, Hashed(game))]
+    assert play_pairs(game, *players, openings, 42) == play_pairs(game, *players, openings, 42)
 
 
 def test_evaluation_has_no_noise_and_no_chance() -> None:
     given = settled({"noise_eps": 0.5, "noise_steps": 9, "temperature": 2.0})
-    config = given.search.for_matches(given.sims)
+    config = given.search.for_matches()
     assert [noise_share(config, ply) for ply in (0, 5, 50)] == [0, 0, 0]
     assert config.temperature_at(np.arange(20, dtype=np.int32)).tolist() == [0] * 20
     assert config.sims == settled({}).sims
 
 
-def test_the_random_mover_is_legal_and_even() -> None:
+def test_the_random_player_is_legal_and_even() -> None:
     game = game_by_name("connect4")
     state = game.play_all([3] * 6)
-    mover = RandomMover(game, np.random.default_rng(3))
-    told = Counter(mover.moves(np.repeat(state[None], 6000, axis=0), np.zeros(6000)).tolist())
-    assert set(told) == {0, 1, 2, 4, 5, 6}
-    assert all(abs(count - 1000) < 5 * 1000**0.5 for count in told.values())
+    choices = RandomPlayer(game, np.random.default_rng(3)).choose(np.repeat(state[None], 6000, 0))
+    counts = Counter(choices.actions.tolist())
+    assert set(counts) == {0, 1, 2, 4, 5, 6}
+    assert all(abs(count - 1000) < 5 * 1000**0.5 for count in counts.values())
+    assert choices.chances is not None
+    assert choices.chances[0].tolist() == [1 / 6] * 3 + [0] + [1 / 6] * 3
 
 
 # ---- scores and ratings --------------------------------------------------------------

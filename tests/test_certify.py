@@ -13,9 +13,23 @@ from typing import Any
 import brute_force
 import numpy as np
 import pytest
-from fixed_players import Chosen, HashedNetwork, Key, Spoiled, class_of, dawdler
+from fixed_players import (
+    Chosen,
+    Fixed,
+    HashedNetwork,
+    Key,
+    Spoiled,
+    cells_chosen,
+    class_of,
+    dawdler,
+    fixed,
+    network_player,
+    perfect,
+)
 from slow import slow
 
+from azfit.drop_oldest_players import CanonicalPlayer, TablePlayer, drop_oldest_of, game_of
+from azfit.games import States
 from azfit.grading.certificate import (
     REFUTED,
     UNBEATEN,
@@ -27,7 +41,7 @@ from azfit.grading.certificate import (
 from azfit.grading.certificate_check import check_certificate
 from azfit.grading.certify import certify
 from azfit.grading.conversion import Conversion, conversion
-from azfit.players import Answers, NetworkPlayer, Player, RandomPlayer, TablePlayer, UniformPolicy
+from azfit.players import Choices, Player, Plies, RandomPlayer
 from solver import (
     CorruptTableError,
     InputError,
@@ -67,14 +81,14 @@ def table44(solution44: Solution, tmp_path_factory: pytest.TempPathFactory) -> D
 @pytest.fixture(scope="module")
 def proof(table33: DenseTable) -> Certificate:
     """That the table's X cannot be beaten on 3x3."""
-    (found,) = certify(TablePlayer(table33), "x")
+    (found,) = certify(perfect(table33), "x")
     return found
 
 
 def walk(player: Player, side: str) -> tuple[set[str], int | None]:
     """Positions with the player to move, and the plies of a shortest loss: by plain Python."""
     seen: set[str] = set()
-    frontier, plies = [player.rules.start()], 0
+    frontier, plies = [drop_oldest_of(player).rules.start()], 0
     while frontier:
         after: dict[str, Position] = {}
         for position in frontier:
@@ -96,7 +110,7 @@ def walk(player: Player, side: str) -> tuple[set[str], int | None]:
 
 
 def test_the_tables_x_is_unbeaten_and_its_y_holds_13_plies_on_3x3(table33: DenseTable) -> None:
-    x, y = certify(TablePlayer(table33))
+    x, y = certify(perfect(table33))
     assert (x.kind, x.sides, x.line) == (UNBEATEN, "x", ())
     assert (y.kind, y.sides, len(y.line)) == (REFUTED, "y", 13)
     assert x.positions == x.visited > 13 and y.positions == 0
@@ -106,9 +120,7 @@ def test_the_tables_x_is_unbeaten_and_its_y_holds_13_plies_on_3x3(table33: Dense
 @pytest.mark.parametrize("seed", range(4))
 def test_walks_equal_plain_walks_on_every_board(table33: DenseTable, side: str, seed: int) -> None:
     """Seed 0 is the table; a player that is not canonical is followed on all boards."""
-    player: Player = TablePlayer(table33, canonical=False)
-    if seed:
-        player = RandomPlayer(table33.rules, seed, canonical=False)
+    player = Fixed(table33.rules, seed) if seed else TablePlayer(table33)
     (found,) = certify(player, side)
     seen, loss = walk(player, side)
     assert (found.kind == REFUTED) == (loss is not None)
@@ -121,7 +133,7 @@ def test_walks_equal_plain_walks_on_every_board(table33: DenseTable, side: str, 
 @pytest.mark.parametrize("seed", range(3))
 def test_canonical_walks_find_equally_short_lines(table33: DenseTable, seed: int) -> None:
     for side in ("x", "y"):
-        player = RandomPlayer(table33.rules, seed)
+        player = fixed(table33.rules, seed)
         (found,) = certify(player, side)
         seen, loss = walk(player, side)
         assert len(found.line) == (loss or 0)
@@ -133,7 +145,7 @@ def test_canonical_walks_find_equally_short_lines(table33: DenseTable, seed: int
 def test_a_refutation_loses_what_truth_says_could_be_held(
     table33: DenseTable, truth33: Truth
 ) -> None:
-    (found,) = certify(RandomPlayer(table33.rules, 1), "x")
+    (found,) = certify(fixed(table33.rules, 1), "x")
     position, values = table33.rules.start(), []
     for cell in found.line:
         position = position.play(cell)
@@ -146,7 +158,7 @@ def test_a_refutation_loses_what_truth_says_could_be_held(
 def test_a_random_network_is_refuted_on_4x4_with_a_line_that_probe_confirms(
     table44: DenseTable, tmp_path: Path
 ) -> None:
-    player = NetworkPlayer(HashedNetwork(16), table44.rules, sha256="ab" * 32)
+    player = network_player(HashedNetwork(16), table44.rules, sha256="ab" * 32)
     for found in certify(player):
         assert found.kind == REFUTED and found.smallest_margin is not None
         position = table44.rules.start()
@@ -160,7 +172,7 @@ def test_a_random_network_is_refuted_on_4x4_with_a_line_that_probe_confirms(
         assert position.to_move == found.sides
         path = write_certificate(tmp_path / f"{found.sides}.npz", found)
         assert check_certificate(path, player).ok
-        assert not check_certificate(path, RandomPlayer(table44.rules)).ok
+        assert not check_certificate(path, fixed(table44.rules)).ok
         shorter = replace(found, line=found.line[:-1])
         assert not check_certificate(write_certificate(path, shorter)).ok
 
@@ -169,7 +181,7 @@ def test_one_certificate_serves_both_colours_if_neither_can_be_beaten(tmp_path: 
     """Two pieces make no line of three: all play is endless, every reply must still be listed."""
     rules = Rules(3, 2, 3)
     write_table(tmp_path, solve(rules))
-    player = TablePlayer(opened(tmp_path, rules))
+    player = perfect(opened(tmp_path, rules))
     (both,) = certify(player)
     assert (both.kind, both.sides) == (UNBEATEN, "xy")
     path = write_certificate(tmp_path / "both.npz", both)
@@ -185,18 +197,19 @@ def test_one_certificate_serves_both_colours_if_neither_can_be_beaten(tmp_path: 
 
 @slow
 def test_the_tables_player_is_unbeaten_as_both_on_4x4(table44: DenseTable, tmp_path: Path) -> None:
-    (both,) = certify(TablePlayer(table44))
+    (both,) = certify(perfect(table44))
     assert (both.kind, both.sides, both.positions) == (UNBEATEN, "xy", 14_727_515)
     assert check_certificate(write_certificate(tmp_path / "both.npz", both)).ok
 
 
-def test_a_policy_with_chances_has_no_best_response(table33: DenseTable) -> None:
+def test_a_player_that_draws_its_moves_has_no_best_response(table33: DenseTable) -> None:
+    drawing = RandomPlayer(game_of(table33.rules), np.random.default_rng(0))
     with pytest.raises(InputError, match="draws its moves"):
-        certify(UniformPolicy(table33.rules))
+        certify(drawing)
     with pytest.raises(InputError, match="draws its moves"):
-        conversion(UniformPolicy(table33.rules), table33)
+        conversion(CanonicalPlayer(drawing), table33)
     with pytest.raises(InputError, match="side 'z'"):
-        certify(TablePlayer(table33), "z")
+        certify(perfect(table33), "z")
 
 
 # ---- certificates -------------------------------------------------------------------------------
@@ -206,7 +219,7 @@ def test_a_proof_is_checked_and_survives_writing(
     proof: Certificate, table33: DenseTable, tmp_path: Path
 ) -> None:
     path = write_certificate(tmp_path / "proof.npz", proof)
-    assert check_certificate(path).ok and check_certificate(path, TablePlayer(table33)).ok
+    assert check_certificate(path).ok and check_certificate(path, perfect(table33)).ok
     again = read_certificate(path)
     expected = canonical(proof)[0]
     assert (again.queues == expected.queues).all() and (again.moves == expected.moves).all()
@@ -237,22 +250,21 @@ def test_a_compact_certificate_asks_its_checkpoint_for_the_moves(
         sha256 = "ab" * 32
 
     class Resigning(Signed):
-        """Knows better in one listed position."""
+        """Knows better everywhere."""
 
-        def _answer(self, positions: Positions) -> Answers:
-            answers = super()._answer(positions)
-            worst = RandomPlayer(self.rules, 3)._answer(positions).cells
-            return replace(answers, cells=worst)
+        def choose(self, states: States, plies: Plies | None = None) -> Choices:
+            return Fixed(table33.rules, 3).choose(states)
 
-    [signed] = certify(Signed(table33), "x")
+    signer = CanonicalPlayer(Signed(table33))
+    [signed] = certify(signer, "x")
     path = write_certificate(tmp_path / "compact.npz", signed, compact=True)
     whole = write_certificate(tmp_path / "whole.npz", signed)
     assert path.stat().st_size < whole.stat().st_size
     assert read_certificate(path).is_compact and not read_certificate(whole).is_compact
     with pytest.raises(InputError, match="CHECKPOINT"):
         check_certificate(path)
-    assert check_certificate(path, Signed(table33)).ok
-    assert not check_certificate(path, Resigning(table33)).ok
+    assert check_certificate(path, signer).ok
+    assert not check_certificate(path, CanonicalPlayer(Resigning(table33))).ok
     with pytest.raises(InputError, match="compact"):
         write_certificate(path, proof, compact=True)  # of a player without a checkpoint
 
@@ -268,7 +280,7 @@ def test_no_position_can_be_left_out(proof: Certificate, tmp_path: Path) -> None
 
 
 def test_no_move_can_be_changed(proof: Certificate, table33: DenseTable, tmp_path: Path) -> None:
-    player = TablePlayer(table33)
+    player = perfect(table33)
     held_anyway = 0
     for row in range(0, proof.positions, 11):
         for cell in range(9):
@@ -338,12 +350,11 @@ def test_certificates_of_others_are_refused(
 ) -> None:
     path = write_certificate(tmp_path / "proof.npz", proof)
     assert "not for 4x4_m4" in str(check_certificate(path, rules=Rules()).problem)
-    assert "not for 4x4_m4" in str(check_certificate(path, TablePlayer(table44)).problem)
-    other = NetworkPlayer(HashedNetwork(9), table33.rules, sha256="cd" * 32)
+    assert "not for 4x4_m4" in str(check_certificate(path, perfect(table44)).problem)
+    other = network_player(HashedNetwork(9), table33.rules, sha256="cd" * 32)
     assert "SHA-256" in str(check_certificate(path, other).problem)
-    loose = TablePlayer(table33, canonical=False)
-    assert "symmetric" in str(check_certificate(path, loose).problem)
-    stranger = RandomPlayer(table33.rules, 4)
+    assert "symmetric" in str(check_certificate(path, TablePlayer(table33)).problem)
+    stranger = fixed(table33.rules, 4)
     assert "the player" in str(check_certificate(path, stranger).problem)
 
 
@@ -393,7 +404,7 @@ def plain_conversion(
     nexts: dict[Key, set[Key]] = {}
     leaves: set[Key] = set()
     plies: dict[Key, int] = {}
-    cells = player.answer(Positions.of(list(won.values()), player.rules)).cells
+    cells = cells_chosen(player, Positions.of(list(won.values()), drop_oldest_of(player).rules))
     for (key, position), cell in zip(won.items(), cells.tolist(), strict=True):
         after = position.play(cell)
         reached = (after.x, after.y, "xy".index(after.to_move))
@@ -437,7 +448,7 @@ def converting_plies(found: Conversion) -> dict[Key, int]:
 def test_the_table_converts_every_win_in_the_plies_promised(
     table33: DenseTable, table44: DenseTable
 ) -> None:
-    found = conversion(TablePlayer(table33), table33)
+    found = conversion(perfect(table33), table33)
     assert found.all_convert and found.longest == 17 and found.can_cycle == 0
     won = (table33.bytes % 2 == 0) & (table33.bytes > 0)
     assert (found.plies[won] == table33.bytes[won] - 1).all() and found.won == won.sum()
@@ -452,12 +463,13 @@ def players(table: DenseTable) -> list[Player]:
     starts = table.best_moves(table.rules.start())
     some = {class_of((), (), 3), *(class_of((c,), (), 3) for c in starts)}
     mixed = Chosen(
-        table.rules, lambda p: lazy.choose(p) if sum(p.mover) % 3 else table.moves(p)[0].cell
+        table.rules, lambda p: lazy.cell_for(p) if sum(p.mover) % 3 else table.moves(p)[0].cell
     )
     weak = Chosen(
-        table.rules, lambda p: lazy.choose(p) if sum(p.mover) % 5 else table.moves(p)[-1].cell
+        table.rules, lambda p: lazy.cell_for(p) if sum(p.mover) % 5 else table.moves(p)[-1].cell
     )
-    return [lazy, mixed, weak, RandomPlayer(table.rules, 2), Spoiled(table, some)]
+    chosen = [lazy, mixed, weak, Fixed(table.rules, 2), Spoiled(table, some)]
+    return [CanonicalPlayer(player) for player in chosen]
 
 
 @pytest.mark.parametrize("number", range(5), ids=["lazy", "mixed", "weak", "random", "spoiled"])
@@ -474,7 +486,7 @@ def test_conversion_equals_plain_fixpoints(
 
 
 def test_a_player_that_dawdles_is_seen_to_run_in_circles(table33: DenseTable) -> None:
-    found = conversion(dawdler(table33), table33)
+    found = conversion(CanonicalPlayer(dawdler(table33)), table33)
     assert found.leaves_at_once == found.can_be_led_out == 0
     assert found.can_cycle == found.only_cycle == found.won - found.converts > 0
     assert found.cycling_position is not None
@@ -484,6 +496,6 @@ def test_a_player_that_dawdles_is_seen_to_run_in_circles(table33: DenseTable) ->
 
 def test_conversion_needs_a_canonical_player(table33: DenseTable, table44: DenseTable) -> None:
     with pytest.raises(InputError, match="canonical"):
-        conversion(TablePlayer(table33, canonical=False), table33)
+        conversion(TablePlayer(table33), table33)
     with pytest.raises(InputError, match="the table is for"):
-        conversion(TablePlayer(table33), table44)
+        conversion(perfect(table33), table44)

@@ -14,21 +14,26 @@ from typing import Any
 import brute_force
 import numpy as np
 import pytest
-from fixed_players import HashedNetwork, Key, Opinion, Spoiled, class_of
+from fixed_players import (
+    HashedNetwork,
+    Key,
+    Opinion,
+    Spoiled,
+    cells_chosen,
+    class_of,
+    fixed,
+    network_player,
+    perfect,
+)
 
+from azfit.drop_oldest_players import CanonicalPlayer, TablePlayer, game_of, states_of
 from azfit.grading import grade as grade_module
-from azfit.grading import report as grade_report
+from azfit.grading import grade_report
 from azfit.grading.grade import all_nodes, grade, sample_nodes
 from azfit.grading.in_play import grade_in_play
 from azfit.grading.tally import wilson
-from azfit.players import (
-    NetworkPlayer,
-    RandomPlayer,
-    SearchPlayer,
-    TablePlayer,
-    UniformPolicy,
-    canonical_images,
-)
+from azfit.players import NetworkPlayer, RandomPlayer, SearchPlayer
+from azfit.search_config import SearchConfig
 from solver import InputError, Position, Rules, Solution, open_table, write_table
 from solver.index import look_up_positions, symmetry_of
 from solver.playout import Positions, legal_moves
@@ -64,6 +69,11 @@ def classes33(truth33: Truth) -> dict[Key, tuple[brute_force.Position, brute_for
     return found
 
 
+def uniform(table: DenseTable) -> RandomPlayer:
+    """Every legal move with equal chance: its grade is an expectation, exact."""
+    return RandomPlayer(game_of(table.rules), np.random.default_rng(0))
+
+
 def kept_share(position: brute_force.Position, truth: Truth) -> float:
     """The chance that a random move keeps the result."""
     result = truth[position][0]
@@ -75,7 +85,7 @@ def kept_share(position: brute_force.Position, truth: Truth) -> float:
 
 
 def test_the_table_itself_is_perfect_on_all_of_3x3(table33: DenseTable) -> None:
-    told = grade(TablePlayer(table33), table33).to_dict()
+    told = grade(perfect(table33), table33).to_dict()
     for name in ("keeping", "optimal", "wdl_accuracy"):
         assert told["overall"][name] == 1.0
     assert told["overall"]["positions"] == 8344
@@ -84,7 +94,7 @@ def test_the_table_itself_is_perfect_on_all_of_3x3(table33: DenseTable) -> None:
 
 
 def test_the_table_itself_is_perfect_on_a_sample_of_4x4(table44: DenseTable) -> None:
-    graded = grade(TablePlayer(table44), table44, sample=50_000, seed=3)
+    graded = grade(perfect(table44), table44, sample=50_000, seed=3)
     assert graded.overall.positions == 50_000
     assert graded.overall.keeping == graded.overall.optimal == graded.overall.wdl_accuracy == 1.0
     assert len(graded.nodes_in_error) == len(graded.nodes_misjudged) == 0
@@ -93,7 +103,7 @@ def test_the_table_itself_is_perfect_on_a_sample_of_4x4(table44: DenseTable) -> 
 def test_a_uniform_player_gets_exactly_the_share_of_keeping_moves(
     table33: DenseTable, truth33: Truth, classes33: Any
 ) -> None:
-    graded = grade(UniformPolicy(table33.rules), table33)
+    graded = grade(uniform(table33), table33)
     shares = {key: kept_share(position, truth33) for key, (position, _) in classes33.items()}
     assert graded.overall.positions == len(shares)
     assert graded.overall.keeping == pytest.approx(sum(shares.values()) / len(shares), abs=1e-12)
@@ -109,7 +119,7 @@ def test_a_uniform_player_gets_exactly_the_share_of_keeping_moves(
 
 
 def test_counts_by_depth_and_side_are_brute_forces(table33: DenseTable, classes33: Any) -> None:
-    graded = grade(TablePlayer(table33), table33)
+    graded = grade(perfect(table33), table33)
     depths = Counter(value[1] for _, value in classes33.values() if value[1] is not None)
     assert {plies: group.positions for plies, group in graded.by_depth().items()} == depths
     sizes = Counter(len(mine) + len(other) for mine, other in classes33)
@@ -121,11 +131,11 @@ def test_counts_by_depth_and_side_are_brute_forces(table33: DenseTable, classes3
 
 
 def test_the_interval_of_a_sampled_random_player_covers_the_truth(table33: DenseTable) -> None:
-    exact = grade(UniformPolicy(table33.rules), table33).overall.keeping
+    exact = grade(uniform(table33), table33).overall.keeping
     assert exact is not None
     covered = 0
     for seed in range(40):
-        told = grade(RandomPlayer(table33.rules, seed), table33, sample=1000, seed=seed).to_dict()
+        told = grade(fixed(table33.rules, seed), table33, sample=1000, seed=seed).to_dict()
         low, high = told["overall"]["interval_95"]["keeping"]
         covered += low <= exact <= high
     assert covered >= 34  # 38 expected; 33 or fewer has a chance of one in a hundred
@@ -190,7 +200,7 @@ def test_chunks_and_threads_change_nothing(
     table33: DenseTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def told(threads: int) -> dict[str, Any]:
-        graded = grade(RandomPlayer(table33.rules, 5), table33, threads=threads).to_dict()
+        graded = grade(fixed(table33.rules, 5), table33, threads=threads).to_dict()
         return {key: value for key, value in graded.items() if key != "seconds"}
 
     whole = told(1)
@@ -210,7 +220,7 @@ def test_samples_are_distinct_in_play_and_repeatable(table44: DenseTable) -> Non
 
 
 def test_a_sample_of_everything_is_everything(table33: DenseTable) -> None:
-    assert grade(RandomPlayer(table33.rules), table33, sample=10**9).sample is None
+    assert grade(fixed(table33.rules), table33, sample=10**9).sample is None
     nodes = np.concatenate(list(all_nodes(table33)))
     assert (sample_nodes(table33, 8344, 0) == nodes).all()
     assert len(np.unique(sample_nodes(table33, 8000, 0))) == 8000
@@ -236,8 +246,8 @@ def some_positions(table: DenseTable, count: int) -> Positions:
 def test_canonical_players_move_alike_on_symmetric_boards(table33: DenseTable) -> None:
     positions = some_positions(table33, 400)
     network = HashedNetwork(9)
-    for player in (TablePlayer(table33), NetworkPlayer(network, table33.rules)):
-        cells = player.answer(positions).cells
+    for player in (perfect(table33), network_player(network, table33.rules)):
+        cells = cells_chosen(player, positions)
         assert legal_moves(positions)[np.arange(400), cells].all()
         for t in range(8):
             image = symmetry_of(table33.rules).image[t]
@@ -253,27 +263,23 @@ def test_canonical_players_move_alike_on_symmetric_boards(table33: DenseTable) -
 
 def test_the_tables_player_takes_the_lowest_best_cell_of_the_board(table33: DenseTable) -> None:
     positions = some_positions(table33, 500)
-    cells = TablePlayer(table33, canonical=False).answer(positions).cells
+    cells = cells_chosen(TablePlayer(table33), positions)
     assert cells.tolist() == [table33.best_moves(positions.at(row))[0] for row in range(500)]
-    canonical = TablePlayer(table33).answer(positions).cells
+    canonical = cells_chosen(perfect(table33), positions)
     assert all(canonical[row] in table33.best_moves(positions.at(row)) for row in range(500))
 
 
 def test_networks_move_is_the_lowest_of_the_highest_legal_logits(table33: DenseTable) -> None:
-    positions = canonical_images(some_positions(table33, 300))[2]
-    positions = positions.take(positions.to_move == 0)
+    positions, game = some_positions(table33, 300), game_of(table33.rules)
     network = HashedNetwork(9, levels=3)  # three levels only: ties everywhere
-    player = NetworkPlayer(network, table33.rules, canonical=False, batch=64)
-    answers = player.answer(positions)
-    assert answers.margin is not None and (answers.margin >= 0).all()
-    planes = player._game.planes(
-        np.stack([player._game.state(positions.at(row)) for row in range(len(positions))])
-    )
-    logits = network(planes)[0]
+    states = states_of(game, positions)
+    choices = NetworkPlayer(game, network, batch=64).choose(states)
+    assert choices.margin is not None and (choices.margin >= 0).all()
+    logits = network(game.planes(states))[0]
     for row in range(len(positions)):
         legal = positions.at(row).legal_moves()
         best = max(logits[row, cell] for cell in legal)
-        assert answers.cells[row] == next(cell for cell in legal if logits[row, cell] == best)
+        assert choices.actions[row] == next(cell for cell in legal if logits[row, cell] == best)
 
 
 def test_a_network_of_nonsense_numbers_is_refused(table33: DenseTable) -> None:
@@ -283,7 +289,7 @@ def test_a_network_of_nonsense_numbers_is_refused(table33: DenseTable) -> None:
             return logits * np.nan, wdl, steps
 
     with pytest.raises(Exception, match="not finite"):
-        grade(NetworkPlayer(Broken(9), table33.rules), table33)
+        grade(network_player(Broken(9), table33.rules), table33)
 
 
 def test_search_sees_a_win_at_once(table33: DenseTable) -> None:
@@ -293,29 +299,30 @@ def test_search_sees_a_win_at_once(table33: DenseTable) -> None:
             level = np.tile(np.array([0, 1, 0], np.float32), (count, 1))
             return np.zeros((count, 9), np.float32), level, np.full(count, 5, np.float32)
 
-    player = SearchPlayer(Ignorant(), table33.rules, sims=40)
+    search = SearchPlayer(game_of(table33.rules), Ignorant(), SearchConfig(sims=40))
+    player = CanonicalPlayer(search)
     won = np.flatnonzero(table33.bytes == 2)[::20].astype(np.uint64)
     boards = Positions.from_arrays(table33.rules, *look_up_positions(won, table33.rules))
-    cells = player.answer(boards).cells
+    cells = cells_chosen(player, boards)
     assert all(boards.at(row).play(int(cells[row])).is_over for row in range(len(boards)))
-    assert player.to_dict()["sims"] == 40
-    assert (player.answer(boards).cells == cells).all()
+    assert player.info.to_dict()["sims"] == 40
+    assert (cells_chosen(player, boards) == cells).all()
 
 
 def test_other_variants_are_refused(table33: DenseTable, table44: DenseTable) -> None:
     with pytest.raises(InputError, match="plays"):
-        grade(RandomPlayer(Rules()), table33)
-    with pytest.raises(InputError, match="plays"):
-        TablePlayer(table33).move(Position.parse("-/- x"))
+        grade(fixed(Rules()), table33)
+    with pytest.raises(InputError, match="is of"):
+        perfect(table33).move(Position.parse("-/- x"))
     with pytest.raises(InputError, match="sample=0"):
-        grade(RandomPlayer(Rules()), table44, sample=0)
+        grade(fixed(Rules()), table44, sample=0)
 
 
 # ---- in play ------------------------------------------------------------------------------------
 
 
 def test_the_table_loses_no_game_and_makes_no_mistake(table44: DenseTable) -> None:
-    matches = {match.opponent: match for match in grade_in_play(TablePlayer(table44), table44)}
+    matches = {match.opponent: match for match in grade_in_play(perfect(table44), table44)}
     for match in matches.values():
         assert match.wins + match.draws + match.losses == 200
         assert match.losses == 0 and match.grade.overall.errors == 0
@@ -324,8 +331,7 @@ def test_the_table_loses_no_game_and_makes_no_mistake(table44: DenseTable) -> No
 
 
 def test_games_of_a_weak_player_are_graded_on_its_own_boards(table44: DenseTable) -> None:
-    for canonical in (True, False):
-        player = RandomPlayer(table44.rules, 3, canonical=canonical)
+    for player in (fixed(table44.rules, 3), fixed(table44.rules, 3).inner):
         (match,) = grade_in_play(player, table44, opponents=["table"], games=60, seed=2)
         assert match.losses > 50 and match.wins == 0
         assert match.grade.overall.errors >= match.losses * 0.9  # it did not start lost
@@ -339,8 +345,8 @@ def test_games_of_a_weak_player_are_graded_on_its_own_boards(table44: DenseTable
 def test_reports_say_what_the_grade_says(
     table33: DenseTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    weak = grade(RandomPlayer(table33.rules, 1), table33)
-    strong = grade(TablePlayer(table33), table33)
+    weak = grade(fixed(table33.rules, 1), table33)
+    strong = grade(perfect(table33), table33)
     text = grade_report.text(weak)
     assert f"{weak.overall.errors:,.0f}" in text and f"'{weak.worst[0].position}'" in text
     assert "win in 17" in text and "6 pieces" in text and "Y to move" in text

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fixed_players import HashedNetwork
+from fixed_players import HashedNetwork, SolverPlayer
 from plain_connect4 import GAME, POSITIONS, plain_score, scored_games, state_of
 from plain_games import PlainConnect4
 
 from azfit.games import Connect4
-from azfit.grading.connect4 import compare, grade_connect4, grade_set, text
-from azfit.grading.connect4_labels import (
+from azfit.grading.connect4.grade import grade_connect4, grade_set
+from azfit.grading.connect4.labels import (
     CACHE,
     Label,
     LabelledSet,
@@ -24,14 +24,10 @@ from azfit.grading.connect4_labels import (
     labelled_sets,
     random_positions,
 )
-from azfit.grading.connect4_players import (
-    NetworkPlayer,
-    SearchPlayer,
-    SolverPlayer,
-    UniformPlayer,
-    states_of,
-)
+from azfit.grading.connect4.report import compare, text
 from azfit.grading.tally import wilson
+from azfit.players import NetworkPlayer, RandomPlayer, SearchPlayer
+from azfit.search_config import SearchConfig
 from solver.connect4 import Connect4Position, Connect4Solver
 from solver.connect4.sets import Scored, read_set
 from solver.errors import CorruptTableError, InputError
@@ -40,6 +36,11 @@ Command = Callable[..., Any]
 
 FEW = [pair for pair in scored_games() if len(pair[0]) >= 35][:40]
 """Games that plain negamax has done with at once."""
+
+
+def uniform() -> RandomPlayer:
+    """Every legal column with equal chance: its grade is an expectation, exact."""
+    return RandomPlayer(Connect4(), np.random.default_rng(0))
 
 
 def sign(number: int) -> int:
@@ -111,7 +112,7 @@ def test_positions_of_our_own_are_in_play_and_repeat_by_seed() -> None:
 
 
 def test_perfect_play_grades_perfect(few: LabelledSet, solver: Connect4Solver) -> None:
-    graded = grade_connect4(SolverPlayer(solver), [few])
+    graded = grade_connect4(SolverPlayer(solver, few.positions), [few])
     for group in graded.together.groups().values():
         assert group.errors == 0
         assert group.positions == 0 or group.keeping == group.optimal == group.wdl_accuracy == 1.0
@@ -123,7 +124,7 @@ def test_a_uniform_player_gets_exactly_the_share_of_right_moves(few: LabelledSet
         worths = list(plain_moves(game).values())
         kept.append(sum(sign(worth) == sign(score) for worth in worths) / len(worths))
         optimal.append(worths.count(score) / len(worths))
-    graded = grade_set(UniformPlayer(), few)
+    graded = grade_set(uniform(), few)
     assert graded.group().keeping == pytest.approx(np.mean(kept), abs=1e-12)
     assert graded.group().optimal == pytest.approx(np.mean(optimal), abs=1e-12)
     assert graded.group().wdl_accuracy is None
@@ -140,31 +141,33 @@ def test_a_uniform_player_gets_exactly_the_share_of_right_moves(few: LabelledSet
 
 def test_a_network_is_asked_about_the_board_and_plays_legally(few: LabelledSet) -> None:
     network, plain = HashedNetwork(7), PlainConnect4()
-    answered = NetworkPlayer(network).answer(few.positions)
+    player = NetworkPlayer(Connect4(), network)
     for row, (game, _) in enumerate(FEW):
         state = state_of(game)
         logits, _, _ = network(plain.planes(state)[None])
         best = max(plain.legal(state), key=lambda column, said=logits[0]: (said[column], -column))
-        assert answered.chances[row].argmax() == best and answered.chances[row].sum() == 1
+        assert player.move(few.positions[row]) == best
 
 
 def test_search_with_an_ignorant_network_keeps_more_results(few: LabelledSet) -> None:
     """Few cells are left, so a thousand simulations see nearly everything."""
-    alone = grade_set(NetworkPlayer(HashedNetwork(7, levels=1)), few).group()
-    searched = grade_set(SearchPlayer(HashedNetwork(7, levels=1), 1000), few).group()
+    game, ignorant = Connect4(), HashedNetwork(7, levels=1)
+    alone = grade_set(NetworkPlayer(game, ignorant), few).group()
+    config = SearchConfig(sims=1000)
+    searched = grade_set(SearchPlayer(game, ignorant, config), few).group()
     assert alone.keeping is not None and searched.keeping is not None
     assert searched.keeping > max(0.95, alone.keeping)
 
 
 def test_states_are_the_games_played(few: LabelledSet) -> None:
     game = Connect4()
-    for state, position in zip(states_of(few.positions), few.positions, strict=True):
+    for position in few.positions:
         played = game.play_all(column - 1 for column in position.columns)
-        assert (state == played).all()
+        assert (game.state(position) == played).all()
 
 
 def test_text_and_json_agree(few: LabelledSet) -> None:
-    graded = grade_connect4(UniformPlayer(), [few, few])
+    graded = grade_connect4(uniform(), [few, few])
     told = json.loads(json.dumps(graded.to_dict()))
     assert told["overall"]["positions"] == 2 * told["sets"][0]["positions"] == 2 * len(FEW)
     rate = told["sets"][0]["blunder_rate"]

@@ -6,11 +6,11 @@ import io
 from pathlib import Path
 
 import pytest
-from fixed_players import Chosen, HashedNetwork
+from fixed_players import Chosen, HashedNetwork, fixed, network_player, perfect
 
 from azfit import play
 from azfit.play import Played, play_game
-from azfit.players import NetworkPlayer, Player, RandomPlayer, TablePlayer
+from azfit.players import Player
 from solver import InputError, Position, Rules, open_table
 from solver.table import Table
 
@@ -22,7 +22,7 @@ def table(solved33: Path, rules33: Rules) -> Table:
 
 def lowest(rules: Rules) -> Chosen:
     """Plays the lowest empty cell of the board."""
-    return Chosen(rules, lambda position: position.legal_moves()[0], canonical=False)
+    return Chosen(rules, lambda position: position.legal_moves()[0])
 
 
 def session(
@@ -52,28 +52,28 @@ def test_hints_followed_to_the_end_win_in_13(table: Table) -> None:
     """Typing what the table hints wins from the start exactly when it must."""
     said: list[str] = []
     for _ in range(7):
-        told, shown = session(TablePlayer(table), " ".join([*said, "hint"]), table=table)
+        told, shown = session(perfect(table), " ".join([*said, "hint"]), table=table)
         assert told.how == "end of input"
         said.append(shown.rsplit("Best: ", 1)[1].split()[0])
-    told, _ = session(TablePlayer(table), " ".join(said), table=table)
+    told, _ = session(perfect(table), " ".join(said), table=table)
     assert (told.result, len(told.moves)) == ("x", 13)
 
 
 def test_values_and_moves_are_exact_with_a_table(table: Table) -> None:
     start = Position.parse("a1b1/a2b2 x", table.rules)
-    _, shown = session(TablePlayer(table), "value moves", table=table, start=start)
+    _, shown = session(perfect(table), "value moves", table=table, start=start)
     assert "is exactly a win in 1 ply" in shown
     for move in table.moves(start):
         assert f"{table.rules.cell_name(move.cell)}   {move.result}" in shown
 
 
 def test_without_a_table_the_opponent_is_asked(rules33: Rules) -> None:
-    network = NetworkPlayer(HashedNetwork(9), rules33)
+    network = network_player(HashedNetwork(9), rules33)
     _, shown = session(network, "value hint moves")
     assert "win 20 %, draw 50 %, loss 30 %" in shown
     assert f"network would play {rules33.cell_name(network.move(rules33.start()))}" in shown
     assert "You may play a1 b1 c1" in shown
-    assert "does not tell" in session(RandomPlayer(rules33), "value")[1]
+    assert "does not tell" in session(fixed(rules33), "value")[1]
 
 
 def test_undo_takes_back_the_move_and_the_reply(rules33: Rules) -> None:

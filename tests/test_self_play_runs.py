@@ -18,12 +18,12 @@ from tiny_self_play import TINY, assert_same_run, tiny, told_by
 from workers_here import WorkersHere
 
 import azfit.self_play.loop as module
-from azfit import game_by_name
+from azfit import SearchConfig, SearchPlayer, game_by_name
+from azfit.drop_oldest_players import CanonicalPlayer
 from azfit.grading.certify import certify
 from azfit.grading.conversion import conversion
 from azfit.inference import NetworkEvaluator
 from azfit.network import Network
-from azfit.players import SearchPlayer
 from azfit.self_play.config import settled
 from azfit.self_play.episode import read_episodes
 from azfit.self_play.loop import self_play
@@ -145,8 +145,9 @@ def test_3x3_is_learned_from_zero_to_certified_perfect_play(
     rules = Rules(3, 3, 3)
     run = self_play(settled(LEARN_3X3), tmp_path / "run", stream=None)
 
-    def player(network: Network) -> SearchPlayer:
-        return SearchPlayer(NetworkEvaluator(network, "torch", 1), rules, 100)
+    def player(network: Network) -> CanonicalPlayer:
+        evaluator = NetworkEvaluator(network, "torch", 1)
+        return CanonicalPlayer(SearchPlayer(network.game, evaluator, SearchConfig(sims=100)))
 
     with open_table(solved33, rules) as table:
         (proof,) = certify(player(run.best), "x")

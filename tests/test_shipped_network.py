@@ -5,29 +5,24 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fixed_players import cells_chosen
 from slow import slow
 
-from azfit.checkpoint import load_checkpoint
+import azfit
 from azfit.grading.certificate import listed_positions, read_certificate
 from azfit.grading.certificate_check import check_certificate
 from azfit.grading.grade import grade
-from azfit.inference import NetworkEvaluator
-from azfit.players import NetworkPlayer
 from solver import Rules, open_table, solve, write_table
 from solver.index import find_nodes
 from solver.playout import is_won, play, successors
 
 DATA = Path(__file__).resolve().parent.parent / "data"
-NETWORK = DATA / "network_4x4_m4.safetensors"
 CERTIFICATE = DATA / "network_4x4_m4.certificate.npz"
 
 
 @pytest.fixture(scope="module")
 def player():
-    network, about = load_checkpoint(NETWORK, "drop-4-4-4")
-    return NetworkPlayer(
-        NetworkEvaluator(network), Rules(), name=NETWORK.stem, sha256=about["sha256"]
-    )
+    return azfit.load_player("shipped")
 
 
 def test_it_makes_no_blunder_in_a_sample(player, tmp_path):
@@ -40,21 +35,21 @@ def test_it_makes_no_blunder_in_a_sample(player, tmp_path):
 
 
 def test_its_grade_is_of_this_network(player):
-    told = json.loads((DATA / "network_4x4_m4.grade.json").read_text())["grades"][0]
-    assert told["checkpoint_sha256"] == player.sha256
-    assert told["overall"]["positions"] == 72_113_641
+    report = json.loads((DATA / "network_4x4_m4.grade.json").read_text())["grades"][0]
+    assert report["checkpoint_sha256"] == player.sha256
+    assert report["overall"]["positions"] == 72_113_641
 
 
 def test_its_certificate_is_closed_where_it_is_looked_at(player):
     """`fadefour certify shipped --check` goes through all of it; here a part, in seconds."""
     certificate = read_certificate(CERTIFICATE)
     assert (certificate.kind, certificate.sides) == ("unbeaten", "xy")
-    assert certificate.player["checkpoint_sha256"] == player.sha256
+    assert certificate.player.checkpoint_sha256 == player.sha256
     with np.load(CERTIFICATE) as stored:
         listed = np.unpackbits(stored["nodes"])
-    some = np.random.default_rng(3).choice(certificate.positions, 20_000, replace=False)
-    boards = listed_positions(certificate.rules, certificate.queues[some])
-    after = play(boards, player.answer(boards).cells)
+    rows = np.random.default_rng(3).choice(certificate.positions, 20_000, replace=False)
+    boards = listed_positions(certificate.rules, certificate.queues[rows])
+    after = play(boards, cells_chosen(player, boards))
     replies = successors(after.take(~is_won(after))).positions
     assert not is_won(replies).any()
     found, _ = find_nodes(*replies.arrays, certificate.rules)

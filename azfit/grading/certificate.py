@@ -35,6 +35,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from azfit.drop_oldest_players import game_of
+from azfit.players import PlayerInfo
 from solver.drawing import line_of
 from solver.errors import CorruptTableError, InputError, MissingTableError
 from solver.index import find_nodes, look_up_positions, node_count, symmetry_of
@@ -59,7 +61,7 @@ class Certificate:
     rules: Rules
     sides: str
     """The colours of which it speaks: ``x``, ``y`` or ``xy``."""
-    player: dict[str, Any]
+    player: PlayerInfo
     symmetric: bool
     queues: Queues
     """int8 [N, 2m]: the positions, player's queue first; none for a refutation."""
@@ -68,7 +70,7 @@ class Certificate:
     line: tuple[int, ...] = ()
     """Of a refutation: the moves from the empty board."""
     smallest_margin: float | None = None
-    """How far the player's closest decision was from another move, if it says; see Answers."""
+    """How far the player's closest decision was from another move, if it says; see ``Choices``."""
     visited: int = 0
     """Positions with the player to move that the walk met."""
     path: Path | None = field(default=None, compare=False)
@@ -90,9 +92,9 @@ class Certificate:
         sides = " and ".join(self.sides.upper())
         if self.kind == REFUTED:
             line = line_of(self.rules.start(), self.line)
-            return f"{self.player['player']} can be beaten as {sides}: {line}"
+            return f"{self.player.name} can be beaten as {sides}: {line}"
         return (
-            f"no opponent can beat {self.player['player']} as {sides}: {self.positions:,} boards "
+            f"no opponent can beat {self.player.name} as {sides}: {self.positions:,} boards "
             "with its move to make, closed under every reply, none of them lost"
         )
 
@@ -101,7 +103,7 @@ class Certificate:
             "kind": self.kind,
             "rules": self.rules.tag,
             "sides": self.sides,
-            **self.player,
+            **self.player.to_dict(),
             "symmetric": self.symmetric,
             "positions": self.positions,
             "visited": self.visited,
@@ -173,7 +175,7 @@ def _digest(arrays: dict[str, Any]) -> str:
 
 def write_certificate(path: Path, certificate: Certificate, *, compact: bool = False) -> Path:
     """Writes the file; it appears whole or not at all. compact: without the moves."""
-    if compact and certificate.player["checkpoint_sha256"] is None:
+    if compact and certificate.player.checkpoint_sha256 is None:
         raise InputError("a compact certificate leaves the moves to a checkpoint: there is none")
     certificate, arrays = _packed(certificate)
     arrays["moves"] = certificate.moves[:0] if compact else certificate.moves
@@ -238,7 +240,13 @@ def _built(path: Path, about: dict[str, Any], arrays: dict[str, Any]) -> Certifi
         queues = np.ascontiguousarray(arrays["queues"].T)
     if len(queues) != count:
         raise ValueError(f"it lists {len(queues):,} positions, not {count:,}")
-    player = {name: about[name] for name in ("player", "sims", "canonical", "checkpoint_sha256")}
+    player = PlayerInfo(
+        about["player"],
+        game_of(rules).name,
+        about["sims"],
+        about["canonical"],
+        about["checkpoint_sha256"],
+    )
     return Certificate(
         about["kind"],
         rules,

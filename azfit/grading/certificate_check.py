@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from azfit.drop_oldest_players import drop_oldest_of, states_of
 from azfit.grading.certificate import (
     REFUTED,
     Certificate,
@@ -129,20 +130,18 @@ def check_certificate(
 
 
 def _check_claims(certificate: Certificate, player: Player | None, rules: Rules | None) -> None:
-    for wanted in (rules, None if player is None else player.rules):
+    for wanted in (rules, None if player is None else drop_oldest_of(player).rules):
         if wanted is not None and wanted != certificate.rules:
             raise _DoesNotHoldError(f"it is for {certificate.rules.name}, not for {wanted.name}")
     if player is None:
         return
     if certificate.symmetric and not player.canonical:
         raise _DoesNotHoldError("it speaks for a player that treats symmetric boards alike")
-    stated, found = certificate.player["checkpoint_sha256"], player.sha256
+    stated, found = certificate.player.checkpoint_sha256, player.sha256
     if stated != found:
         raise _DoesNotHoldError(f"it is for the checkpoint with SHA-256 {stated}, not {found}")
-    if certificate.player["sims"] != player.sims:
-        raise _DoesNotHoldError(
-            f"it is for {certificate.player['sims']} sims, not for {player.sims}"
-        )
+    if certificate.player.sims != player.sims:
+        raise _DoesNotHoldError(f"it is for {certificate.player.sims} sims, not for {player.sims}")
 
 
 def _check_line(certificate: Certificate, player: Player | None) -> None:
@@ -172,16 +171,22 @@ def _check_proof(certificate: Certificate, player: Player | None, report: Progre
     replies = 0
     for first in range(0, len(positions), AT_A_TIME):
         rows = np.arange(first, min(first + AT_A_TIME, len(positions)))
-        some = positions.take(rows)
-        answers = None if player is None else player.answer(some).cells
-        moves = answers if certificate.is_compact else certificate.moves[rows]
+        batch = positions.take(rows)
+        chosen = None if player is None else _chosen(player, batch)
+        moves = chosen if certificate.is_compact else certificate.moves[rows]
         assert moves is not None
-        replies += _check_closed(some, moves, keys, certificate.symmetric)
-        if player is not None and answers is not None:
-            _compare(some, moves, answers)
-            _check_images(player, some, moves, rows)
+        replies += _check_closed(batch, moves, keys, certificate.symmetric)
+        if player is not None and chosen is not None:
+            _compare(batch, moves, chosen)
+            _check_images(player, batch, moves, rows)
         report.reach(int(rows[-1]) + 1)
     return replies
+
+
+def _chosen(player: Player, positions: Positions) -> Queues:
+    """The player's moves, int8 [N]."""
+    states = states_of(drop_oldest_of(player), positions)
+    return player.choose(states).actions.astype(np.int8)
 
 
 def _check_sizes(certificate: Certificate) -> None:
@@ -191,8 +196,8 @@ def _check_sizes(certificate: Certificate) -> None:
     good = ((queues >= -1) & (queues < rules.cells)).all(axis=1)
     for queue in (player, other):
         good &= ~((queue[:, :-1] < 0) & (queue[:, 1:] >= 0)).any(axis=1)
-    mine, theirs = (player >= 0).sum(axis=1), (other >= 0).sum(axis=1)
-    good &= (mine == theirs) | (mine + 1 == theirs)
+    own, others = (player >= 0).sum(axis=1), (other >= 0).sum(axis=1)
+    good &= (own == others) | (own + 1 == others)
     ordered = np.sort(queues, axis=1)
     good &= ~((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any(axis=1)
     if not good.all():
@@ -209,7 +214,7 @@ def _check_sizes(certificate: Certificate) -> None:
 def _listed_keys(positions: Positions, symmetric: bool) -> Keys:
     chunks = range(0, len(positions), AT_A_TIME)
     rows = [np.arange(first, min(first + AT_A_TIME, len(positions))) for first in chunks]
-    keys = [_keys(positions.take(some), symmetric) for some in rows]
+    keys = [_keys(positions.take(batch), symmetric) for batch in rows]
     return np.sort(np.concatenate([np.empty(0, np.uint64), *keys]))
 
 
@@ -262,8 +267,8 @@ def _check_images(
     turned = Positions(
         positions.rules, image[at[:, None, None], positions.queues], positions.to_move
     )
-    answered = play(turned, player.answer(turned).cells)
-    same = _keys(answered, True) == _keys(play(positions, moves), True)
+    after = play(turned, _chosen(player, turned))
+    same = _keys(after, True) == _keys(play(positions, moves), True)
     if not same.all():
         raise _DoesNotHoldError(
             f"the player moves otherwise in '{turned.at(int(np.flatnonzero(~same)[0]))}'"

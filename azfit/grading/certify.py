@@ -16,11 +16,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from azfit.drop_oldest_players import drop_oldest_of, states_of
 from azfit.grading.certificate import REFUTED, UNBEATEN, Certificate
-from azfit.players import Player, lowest_cells
+from azfit.players import Player
 from solver.errors import FadefourError, InputError
 from solver.index import find_nodes, node_count
-from solver.playout import Positions, is_won, join, play, successors, winning_cells
+from solver.playout import Positions, cells_of, is_won, join, play, successors, winning_cells
 from solver.progress import Progress, Silent
 from solver.rules import Position
 
@@ -44,8 +45,8 @@ class _Layer:
 
 
 @dataclass
-class _Found:
-    """New positions of the next layer, from some rows of this one."""
+class _Reached:
+    """New positions of the next layer, reached from rows of this one."""
 
     boards: Positions
     parent: Rows
@@ -57,10 +58,11 @@ class _Walk:
 
     def __init__(self, player: Player, progress: Progress) -> None:
         self._player, self._progress = player, progress
-        self._rules = player.rules
+        self._game = drop_oldest_of(player)
+        self._rules = self._game.rules
         images = 1 if player.canonical else 8
         self._images = images
-        self._seen = np.zeros(node_count(player.rules) * images, np.bool_)
+        self._seen = np.zeros(node_count(self._rules) * images, np.bool_)
         self.layers: list[_Layer] = []
         self.visited = 0
         self.margin = np.inf
@@ -73,46 +75,48 @@ class _Walk:
         while len(layer.boards):
             self.layers.append(layer)
             self.visited += len(layer.boards)
-            found = []
+            reached = []
             for rows in _chunks(len(layer.boards)):
                 after = self._player_moves(layer, rows)
                 wins = winning_cells(after.boards)
                 lost = np.flatnonzero(wins)
                 if len(lost):
                     self._progress.end("refuted")
-                    last = int(lowest_cells(wins[lost[:1]])[0])
+                    last = int(cells_of(wins[lost[:1]], self._rules).argmax())
                     return self._line_to(int(after.parent[lost[0]]), last)
                 replies = successors(after.boards)
-                found.append(
+                reached.append(
                     self._new(replies.positions, after.parent[replies.parent], replies.cell)
                 )
             self._progress.reach(self.visited)
-            layer = _joined(found)
+            layer = _joined(reached)
         self._progress.end(f"{self.visited:>14,} positions, unbeaten")
         return None
 
     def _start(self, side: str) -> _Layer:
         empty = Positions.of([self._rules.start()], self._rules)
         if side == "x":
-            found = self._new(empty, np.zeros(1, np.int64), np.full(1, -1, np.int8))
+            reached = self._new(empty, np.zeros(1, np.int64), np.full(1, -1, np.int8))
         else:
             first = successors(empty)
-            found = self._new(first.positions, first.parent, first.cell)
-        return _joined([found])
+            reached = self._new(first.positions, first.parent, first.cell)
+        return _joined([reached])
 
-    def _player_moves(self, layer: _Layer, rows: Rows) -> _Found:
+    def _player_moves(self, layer: _Layer, rows: Rows) -> _Reached:
         """The positions after the player's moves in these rows, where the game goes on."""
-        answers = self._player.answer(layer.boards.take(rows))
-        if answers.spread is not None:
+        boards = layer.boards.take(rows)
+        choices = self._player.choose(states_of(self._game, boards))
+        if choices.chances is not None:
             raise InputError(f"{self._player.name} draws its moves: only fixed moves are certified")
-        if answers.margin is not None:
-            self.margin = min(self.margin, float(answers.margin.min()))
-        layer.moves[rows] = answers.cells
-        after = play(layer.boards.take(rows), answers.cells)
+        if choices.margin is not None:
+            self.margin = min(self.margin, float(choices.margin.min()))
+        cells = choices.actions.astype(np.int8)
+        layer.moves[rows] = cells
+        after = play(boards, cells)
         going_on = ~is_won(after)
-        return _Found(after.take(going_on), rows[going_on], answers.cells[going_on])
+        return _Reached(after.take(going_on), rows[going_on], cells[going_on])
 
-    def _new(self, boards: Positions, parent: Rows, reply: Cells) -> _Found:
+    def _new(self, boards: Positions, parent: Rows, reply: Cells) -> _Reached:
         """Those not met before, each once."""
         nodes, transforms = find_nodes(*boards.arrays, self._rules)
         keys = nodes.astype(np.int64)
@@ -122,7 +126,7 @@ class _Walk:
         _, first = np.unique(keys[fresh], return_index=True)
         rows = np.sort(fresh[first])
         self._seen[keys[rows]] = True
-        return _Found(boards.take(rows), parent[rows], reply[rows])
+        return _Reached(boards.take(rows), parent[rows], reply[rows])
 
     def _line_to(self, row: int, last: int) -> tuple[int, ...]:
         """The moves from the empty board to this row's player's move and the reply to it."""
@@ -138,19 +142,19 @@ def _chunks(count: int) -> Iterator[Rows]:
         yield np.arange(first, min(first + AT_A_TIME, count))
 
 
-def _joined(found: list[_Found]) -> _Layer:
-    boards = join([part.boards for part in found])
+def _joined(parts: list[_Reached]) -> _Layer:
+    boards = join([part.boards for part in parts])
     return _Layer(
         boards,
-        np.concatenate([part.parent for part in found]),
-        np.concatenate([part.reply for part in found]),
+        np.concatenate([part.parent for part in parts]),
+        np.concatenate([part.reply for part in parts]),
         np.full(len(boards), -1, np.int8),
     )
 
 
 def _confirm(player: Player, side: str, line: tuple[int, ...]) -> None:
     """Plays the line by the rules, asking the player again, one position at a time."""
-    position: Position = player.rules.start()
+    position: Position = drop_oldest_of(player).rules.start()
     for cell in line:
         if position.to_move == side and player.move(position) != cell:
             raise FadefourError(
@@ -165,16 +169,16 @@ def _confirm(player: Player, side: str, line: tuple[int, ...]) -> None:
 def _certificate(
     player: Player, walk: _Walk, side: str, line: tuple[int, ...] | None
 ) -> Certificate:
-    width = 2 * player.rules.m
+    rules = drop_oldest_of(player).rules
     listed = [] if line is not None else walk.layers
     queues = [np.concatenate([la.boards.mover, la.boards.opponent], axis=1) for la in listed]
     return Certificate(
         UNBEATEN if line is None else REFUTED,
-        player.rules,
+        rules,
         side,
-        player.to_dict(),
+        player.info,
         player.canonical,
-        np.concatenate([np.empty((0, width), np.int8), *queues]),
+        np.concatenate([np.empty((0, 2 * rules.m), np.int8), *queues]),
         np.concatenate([np.empty(0, np.int8), *(layer.moves for layer in listed)]),
         line or (),
         float(walk.margin) if np.isfinite(walk.margin) else None,
@@ -193,21 +197,21 @@ def certify(
     if side not in ("x", "y", "both"):
         raise InputError(f"side {side!r}: use x, y or both")
     walk = _Walk(player, progress or Silent())
-    told: list[Certificate] = []
+    certificates: list[Certificate] = []
     for colour in "xy" if side == "both" else side:
         line = walk.run(colour)
-        told.append(_certificate(player, walk, colour, line))
+        certificates.append(_certificate(player, walk, colour, line))
         if line is not None:
             _confirm(player, colour, line)
             walk = _Walk(player, progress or Silent())  # what was met is not known to be safe
-    if len(told) == 2 and all(found.kind == UNBEATEN for found in told):
-        return [_joint(*told)]
-    return told
+    if len(certificates) == 2 and all(each.kind == UNBEATEN for each in certificates):
+        return [_joint(*certificates)]
+    return certificates
 
 
 def _joint(x: Certificate, y: Certificate) -> Certificate:
     """What holds for both colours; Y's list leaves out what X's has."""
-    margins = [found.smallest_margin for found in (x, y) if found.smallest_margin is not None]
+    margins = [each.smallest_margin for each in (x, y) if each.smallest_margin is not None]
     return replace(
         x,
         sides="xy",

@@ -8,7 +8,14 @@ from typing import Any
 
 import click
 
-from azfit.command_options import SHIPPED, load_player, need_torch, sims_option
+from azfit.command_options import (
+    SHIPPED,
+    checkpoint_path,
+    load_player_of,
+    need_torch,
+    sims_option,
+)
+from azfit.loading import load_player
 from solver.command_options import (
     json_option,
     progress_for,
@@ -86,9 +93,9 @@ def grade_command(
     if sets:
         raise InputError(f"--sets '{sets[0]}' is for --game connect4: use --sample or --all")
     from azfit.grading.grade import grade
+    from azfit.grading.grade_report import compare, in_play_text, text
+    from azfit.grading.grade_report import png as draw
     from azfit.grading.in_play import grade_in_play
-    from azfit.grading.report import compare, in_play_text, text
-    from azfit.grading.report import png as draw
 
     if grade_all and sample is not None:
         raise InputError("--all and --sample exclude each other: give one of them")
@@ -96,7 +103,7 @@ def grade_command(
     told, words, grades = [], [], []
     with open_table(folder, rules) as table:
         for checkpoint in checkpoints:
-            player = load_player(checkpoint, rules, sims, threads)
+            player = load_player_of(checkpoint, rules, sims, threads)
             graded = grade(
                 player, table, sample=sample, seed=seed, threads=threads, progress=report
             )
@@ -127,7 +134,7 @@ def _game_of(checkpoint: str) -> str:
     need_torch()
     from azfit.checkpoint import game_of_checkpoint
 
-    return "drop" if checkpoint == SHIPPED else game_of_checkpoint(checkpoint)
+    return "drop" if checkpoint == SHIPPED else game_of_checkpoint(checkpoint_path(checkpoint))
 
 
 def _grade_connect4(
@@ -141,12 +148,12 @@ def _grade_connect4(
     as_json: bool,
 ) -> None:
     need_torch()
-    from azfit.grading.connect4 import compare, grade_connect4, text
-    from azfit.grading.connect4_labels import labelled_sets
-    from azfit.grading.connect4_players import load_player as load_connect4_player
+    from azfit.grading.connect4.grade import grade_connect4
+    from azfit.grading.connect4.labels import labelled_sets
+    from azfit.grading.connect4.report import compare, text
 
     report = progress_for(as_json)
-    players = [load_connect4_player(checkpoint, sims, threads) for checkpoint in checkpoints]
+    players = [load_player(checkpoint, sims, threads) for checkpoint in checkpoints]
     labelled = labelled_sets(files, sample, seed, folder, report)
     grades = [grade_connect4(player, labelled, report) for player in players]
     words = [text(grade) for grade in grades]
@@ -213,7 +220,7 @@ def certify_command(
     from azfit.grading.conversion import conversion
 
     report = progress_for(as_json)
-    player = load_player(checkpoint, rules, sims, threads)
+    player = load_player_of(checkpoint, rules, sims, threads)
     found = certify(player, side, progress=report)
     told: dict[str, Any] = {"certificates": [], "unbeaten": True}
     words = []
@@ -239,7 +246,7 @@ def _check(
 ) -> None:
     from azfit.grading.certificate_check import check_certificate
 
-    player = None if checkpoint is None else load_player(checkpoint, rules, sims, threads)
+    player = None if checkpoint is None else load_player_of(checkpoint, rules, sims, threads)
     check = check_certificate(path, player, rules=rules, progress=progress_for(as_json))
     show(as_json, check.to_dict(), str(check))
     if not check.ok:

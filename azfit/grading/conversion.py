@@ -20,7 +20,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from azfit.players import Player, dense
+from azfit.drop_oldest_players import (
+    check_same_rules,
+    dense,
+    game_of,
+    on_canonical_boards,
+    states_of,
+)
+from azfit.players import Player, PlayerInfo
 from solver.errors import InputError
 from solver.index import find_nodes, look_up_positions, position_of
 from solver.playout import Positions, is_won, play, successors
@@ -41,7 +48,7 @@ NOT_YET, CONVERTS, LEAVES = 0, 1, 2
 class Conversion:
     """What becomes of the won positions when the opponent defends as well as can be."""
 
-    player: dict[str, Any]
+    player: PlayerInfo
     rules: Rules
     won: int
     converts: int
@@ -81,7 +88,7 @@ class Conversion:
             for name in ("longest_position", "cycling_position")
         }
         return {
-            **self.player,
+            **self.player.to_dict(),
             "rules": self.rules.tag,
             **{name: getattr(self, name) for name in counts},
             "longest_plies": self.longest,
@@ -182,31 +189,33 @@ def _led_out(state: NDArray[np.uint8], edges: Edges) -> NDArray[np.bool_]:
 def conversion(player: Player, table: Table, *, progress: Progress | None = None) -> Conversion:
     """Follows every defence from every won position; the player must be canonical."""
     exact, report, began = dense(table), progress or Silent(), time.monotonic()
+    check_same_rules(player, table)
     if not player.canonical:
         raise InputError(
             f"{player.name} treats symmetric boards differently: conversion is worked out for "
             "canonical positions, so use a canonical player"
         )
-    if player.rules != table.rules:
-        raise InputError(f"{player.name} plays {player.rules}, the table is for {table.rules}")
     exact.check_all()
+    game, asked = game_of(table.rules), on_canonical_boards(player)
     graph, done = _Graph(exact), 0
     won = int(np.isin(exact.bytes, np.arange(2, IMPOSSIBLE, 2, dtype=np.uint8)).sum())
     report.begin("conversion", won, "position")
     for nodes in won_nodes(exact):
         boards = Positions.from_arrays(table.rules, *look_up_positions(nodes, table.rules))
-        answers = player.answer(boards)
-        if answers.spread is not None:
+        choices = asked.choose(states_of(game, boards))
+        if choices.chances is not None:
             raise InputError(f"{player.name} draws its moves: only fixed moves convert")
-        graph.add(nodes, boards, answers.cells)
+        graph.add(nodes, boards, choices.actions.astype(np.int8))
         done += len(nodes)
         report.reach(done)
-    told = _told(player, exact, graph, won, began)
-    report.end(f"{told.converts:,} of {won:,} convert")
-    return told
+    result = _conversion(player, exact, graph, won, began)
+    report.end(f"{result.converts:,} of {won:,} convert")
+    return result
 
 
-def _told(player: Player, table: DenseTable, graph: _Graph, won: int, began: float) -> Conversion:
+def _conversion(
+    player: Player, table: DenseTable, graph: _Graph, won: int, began: float
+) -> Conversion:
     edges = graph.settle()
     is_source = np.zeros(len(graph.state), np.bool_)
     is_source[edges[0]] = True
@@ -215,10 +224,10 @@ def _told(player: Player, table: DenseTable, graph: _Graph, won: int, began: flo
     leaves = int((graph.state == LEAVES).sum())
     longest = int(graph.plies.max())
     slowest = (graph.plies == longest) & (graph.plies > 0)
-    examples = [np.flatnonzero(some)[:1] for some in (slowest, cycles)]
-    shown = [position_of(int(some[0]), table.rules) if len(some) else None for some in examples]
+    examples = [np.flatnonzero(kind)[:1] for kind in (slowest, cycles)]
+    shown = [position_of(int(node[0]), table.rules) if len(node) else None for node in examples]
     return Conversion(
-        player.to_dict(),
+        player.info,
         table.rules,
         won,
         converts=int((graph.state == CONVERTS).sum()),

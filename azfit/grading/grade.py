@@ -1,28 +1,36 @@
 """Grading a player against the exact table, position by position, over all of them or a sample.
 
-What is graded are the canonical positions in play (not finished, able to occur), each once. Of a
-player with ``canonical=True`` that covers every position there is; a full position stands for X
-to move and, with the colours swapped, for Y to move. The move is judged by what the table says
-the position is worth afterwards, never by what the player meant.
+What is graded are the canonical positions in play (not finished, able to occur), each once. For a
+canonical player that covers every position there is; a full position stands for X to move and,
+with the colours swapped, for Y to move. The move is judged by what the table says the position is
+worth afterwards, never by what the player thinks of it.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from azfit.drop_oldest_players import (
+    check_same_rules,
+    dense,
+    game_of,
+    nodes_of_states,
+    on_canonical_boards,
+)
+from azfit.games import States
 from azfit.grading.tally import DRAWS, LOSSES, RESULTS, VALUES, WINS, Group, Tally
-from azfit.players import Answers, Player, dense
+from azfit.players import Choices, Player, PlayerInfo
 from solver.errors import InputError
-from solver.index import find_nodes, node_count, slice_bases, symmetry_of
+from solver.index import node_count, slice_bases, symmetry_of
 from solver.kernels import Crew
 from solver.labels import Labels, labelled
-from solver.playout import BIT, Positions, play
+from solver.playout import cells_of
 from solver.progress import Progress, Silent
 from solver.rules import Position, Rules
 from solver.table import DenseTable, Table
@@ -34,8 +42,6 @@ AT_A_TIME = 1 << 16
 SHOWN = 20  # of the worst blunders
 KEPT = 5_000_000  # nodes in error that a grade lists; of a bad player there may be all
 LONGEST_REFUTATION = 12  # plies shown; wins on 4x4 take 9 at most
-
-_BITS_SET = np.array([bin(number).count("1") for number in range(1 << 16)], np.uint8)
 
 
 @dataclass(frozen=True)
@@ -75,7 +81,7 @@ class Blunder:
 class Grade:
     """How a player did. ``sample`` None: on all positions, so the shares are exact."""
 
-    player: dict[str, Any]
+    player: PlayerInfo
     rules: Rules
     population: str
     """What the positions are, in words."""
@@ -91,7 +97,7 @@ class Grade:
 
     @property
     def name(self) -> str:
-        return str(self.player["player"])
+        return self.player.name
 
     @property
     def overall(self) -> Group:
@@ -119,24 +125,24 @@ class Grade:
     def to_dict(self) -> dict[str, Any]:
         sampled = self.sample is not None
 
-        def told(groups: dict[Any, Group]) -> dict[str, Any]:
+        def shares(groups: dict[Any, Group]) -> dict[str, Any]:
             return {str(key): group.to_dict(sampled) for key, group in groups.items()}
 
         return {
-            **self.player,
+            **self.player.to_dict(),
             "rules": self.rules.tag,
             "population": self.population,
             "weighting": "each canonical position once, not by orbit",
             "sample": self.sample,
             "seed": self.seed,
             "overall": self.overall.to_dict(sampled),
-            "by_result": told(self.by_result()),
-            "by_depth": told(self.by_depth()),
-            "by_pieces": told(self.by_pieces()),
-            "by_side": told(self.by_side()),
+            "by_result": shares(self.by_result()),
+            "by_depth": shares(self.by_depth()),
+            "by_pieces": shares(self.by_pieces()),
+            "by_side": shares(self.by_side()),
             "confusion": {"order": RESULTS, "true_by_judged": self.tally.confusion.tolist()},
             "moves": {"order": RESULTS, "before_by_after": self.tally.after.tolist()},
-            "reliability": self.tally.reliability(),
+            "reliability": [asdict(row) for row in self.tally.reliability()],
             "worst_blunders": [blunder.to_dict() for blunder in self.worst],
             "seconds": round(self.seconds, 3),
         }
@@ -183,82 +189,100 @@ def sample_nodes(table: DenseTable, count: int, seed: int) -> Nodes:
 
 
 @dataclass(frozen=True)
-class Shown:
-    """Positions with their labels, on the boards that the player is shown."""
+class Batch:
+    """Positions with their labels, on the boards that the player sees."""
 
     nodes: Nodes
     labels: Labels
-    boards: Positions
+    states: States
     transforms: NDArray[np.uint8] | None = None
     """What makes the boards canonical; None if they are."""
 
 
 class _Judge:
-    """Adds answers to a grade."""
+    """Adds choices to a grade."""
 
     def __init__(self, table: DenseTable, grade: Grade) -> None:
-        self._table, self._grade = table, grade
+        self._table, self._grade, self._game = table, grade, game_of(table.rules)
         self._bases = np.array(slice_bases(table.rules)[1:], np.uint64)
         self._errors: list[Nodes] = []
         self._misjudged: list[Nodes] = []
         self._worst: list[Blunder] = []
 
-    def add(self, shown: Shown, answers: Answers) -> None:
-        tally, nodes, labels = self._grade.tally, shown.nodes, shown.labels
+    def add(self, batch: Batch, choices: Choices) -> None:
+        tally, nodes, labels = self._grade.tally, batch.nodes, batch.labels
         values = self._table.bytes[nodes].astype(np.int64)
         key = np.searchsorted(self._bases, nodes, side="right") * VALUES + values
-        kept, optimal = _chances(shown, answers, self._table.rules)
+        kept, optimal = (
+            self._share_of(batch, choices, good) for good in (labels.keeping, labels.optimal)
+        )
         tally.add_moves(key, kept, optimal)
         result = 1 - labels.result.astype(np.int64)
-        if answers.wdl is not None:
-            tally.add_wdl(key, result, answers.wdl)
-            self._note(self._misjudged, nodes[answers.wdl.argmax(axis=1) != result])
-        if answers.steps is not None:
-            tally.add_steps(key, labels.plies, answers.steps)
-        if answers.spread is None:
-            self._add_errors(shown, answers, result, np.flatnonzero(kept == 0))
+        if choices.wdl is not None:
+            tally.add_wdl(key, result, choices.wdl)
+            self._note(self._misjudged, nodes[choices.wdl.argmax(axis=1) != result])
+        if choices.steps is not None:
+            tally.add_steps(key, labels.plies, choices.steps)
+        if choices.chances is None:
+            self._add_errors(batch, choices, result, np.flatnonzero(kept == 0))
+
+    def _share_of(
+        self, batch: Batch, choices: Choices, good: NDArray[np.uint32]
+    ) -> NDArray[np.float64]:
+        """The chance that the move is one of ``good``, masks of canonical boards; float64 [N]."""
+        rules = self._table.rules
+        image = None if batch.transforms is None else symmetry_of(rules).image[batch.transforms]
+        if choices.chances is not None:
+            among = cells_of(good, rules)
+            if image is not None:
+                among = np.take_along_axis(among, image.astype(np.intp), axis=1)
+            return np.asarray((choices.chances * among).sum(axis=1))
+        cells = choices.actions.astype(np.uint32)
+        if image is not None:
+            cells = image[np.arange(len(cells)), cells].astype(np.uint32)
+        return ((good >> cells) & np.uint32(1)).astype(np.float64)
 
     def _add_errors(
-        self, shown: Shown, answers: Answers, result: NDArray[np.int64], rows: NDArray[np.int64]
+        self, batch: Batch, choices: Choices, result: NDArray[np.int64], rows: NDArray[np.int64]
     ) -> None:
-        self._note(self._errors, shown.nodes[rows])
-        after_byte = self._bytes_after(shown.boards.take(rows), answers.cells[rows])
+        self._note(self._errors, batch.nodes[rows])
+        after_byte = self._bytes_after(batch.states[rows], choices.actions[rows])
         after = result.copy()
         # The byte speaks for the opponent, who is to move: odd, the opponent is lost.
         after[rows] = np.where(after_byte == 0, 1, np.where(after_byte % 2 == 1, 0, 2))
         self._grade.tally.add_after(result, after)
         if len(rows):
-            self._note_worst(shown, answers, rows, result[rows], after[rows], after_byte)
+            self._note_worst(batch, choices, rows, result[rows], after[rows], after_byte)
 
-    def _bytes_after(self, boards: Positions, cells: NDArray[np.int8]) -> NDArray[np.int64]:
-        after = play(boards, cells)
-        nodes, _ = find_nodes(*after.arrays, self._table.rules)
+    def _bytes_after(self, states: States, actions: NDArray[np.int32]) -> NDArray[np.int64]:
+        after, _ = self._game.play_many(states, actions)
+        nodes, _ = nodes_of_states(self._game, after)
         return self._table.bytes[nodes].astype(np.int64)
 
     def _note_worst(
         self,
-        shown: Shown,
-        answers: Answers,
+        batch: Batch,
+        choices: Choices,
         rows: NDArray[np.int64],
         before: NDArray[np.int64],
         after: NDArray[np.int64],
         after_byte: NDArray[np.int64],
     ) -> None:
         """Keeps the worst few; ``Blunder.severity`` in array form narrows them down first."""
-        plies = shown.labels.plies[rows].astype(np.int64)
+        plies = batch.labels.plies[rows].astype(np.int64)
         plies = np.where(plies >= 0, plies, after_byte - 1)
-        sure = np.zeros(len(rows)) if answers.wdl is None else answers.wdl[rows].max(axis=1)
+        sure = np.zeros(len(rows)) if choices.wdl is None else choices.wdl[rows].max(axis=1)
         for at in np.lexsort((-sure, plies, before - after))[:SHOWN]:
             row, byte = int(rows[at]), int(after_byte[at])
-            position, opponents = shown.boards.at(row), value_of_byte(byte)
+            opponents = value_of_byte(byte)
             swapped = {"win": "loss", "loss": "win", "draw": "draw"}[opponents.result]
             self._worst.append(
                 Blunder(
-                    position,
-                    int(answers.cells[row]),
-                    value_of_byte(int(self._table.bytes[shown.nodes[row]])),
+                    self._game.position(batch.states[row]),
+                    int(choices.actions[row]),
+                    value_of_byte(int(self._table.bytes[batch.nodes[row]])),
                     Value(swapped, opponents.plies),
-                    None if answers.wdl is None else float(sure[at]),
+                    None if choices.wdl is None else float(sure[at]),
                     (),
                 )
             )
@@ -277,51 +301,21 @@ class _Judge:
     def _refuted(self, blunder: Blunder) -> Blunder:
         after = blunder.position.play(blunder.move)
         line = tuple(self._table.line(after, LONGEST_REFUTATION if blunder.after.plies else 1))
-        return Blunder(
-            blunder.position, blunder.move, blunder.before, blunder.after, blunder.confidence, line
-        )
+        return replace(blunder, refutation=line)
 
 
-def _chances(
-    shown: Shown, answers: Answers, rules: Rules
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The chance that the move keeps the result, and that it is optimal, float64 [N] each."""
-    if answers.spread is not None:
-        if shown.transforms is not None:
-            raise InputError("a policy with chances is graded on canonical positions only")
-        moves = answers.spread
-    else:
-        cells = answers.cells
-        if shown.transforms is not None:
-            cells = symmetry_of(rules).image[shown.transforms, cells].astype(np.int8)
-        if len(cells) and int(cells.min()) < 0:
-            raise InputError("the player gave no move in a position that has moves")
-        moves = BIT[cells]
-    among = _count(moves).astype(np.float64)
-    keeping, optimal = shown.labels.keeping, shown.labels.optimal
-    return _count(moves & keeping) / among, _count(moves & optimal) / among
+def _canonical(table: DenseTable, nodes: Nodes) -> Batch:
+    return Batch(nodes, labelled(table, nodes), game_of(table.rules).states_of_nodes(nodes))
 
 
-def _count(masks: NDArray[np.uint32]) -> NDArray[np.uint8]:
-    """Cells in each set."""
-    low, high = masks & np.uint32(0xFFFF), masks >> np.uint32(16)
-    return np.asarray(_BITS_SET[low] + _BITS_SET[high])
-
-
-def _canonical(table: DenseTable, nodes: Nodes) -> Shown:
-    labels = labelled(table, nodes)
-    boards = Positions.from_arrays(table.rules, labels.x, labels.y, labels.to_move)
-    return Shown(nodes, labels, boards)
-
-
-def grade_shown(
-    player: Player, table: DenseTable, grade: Grade, batches: Iterable[Shown], progress: Progress
+def grade_batches(
+    player: Player, table: DenseTable, grade: Grade, batches: Iterable[Batch], progress: Progress
 ) -> Grade:
-    """Asks the player about these positions and adds what it says to the grade."""
+    """Asks the player about these positions and adds its choices to the grade."""
     began, judge, done = time.monotonic(), _Judge(table, grade), 0
-    for shown in batches:
-        judge.add(shown, player.answer(shown.boards))
-        done += len(shown.nodes)
+    for batch in batches:
+        judge.add(batch, player.choose(batch.states))
+        done += len(batch.nodes)
         progress.reach(done)
     judge.finish()
     grade.seconds = time.monotonic() - began
@@ -342,8 +336,7 @@ def grade(
     Labels are made on other threads while the player thinks.
     """
     exact, report = dense(table), progress or Silent()
-    if player.rules != table.rules:
-        raise InputError(f"{player.name} plays {player.rules}, the table is for {table.rules}")
+    check_same_rules(player, table)
     if sample is not None and sample < 1:
         raise InputError(f"sample={sample}: use at least 1 position")
     exact.check_all()
@@ -358,7 +351,7 @@ def grade(
         nodes = (drawn[i : i + AT_A_TIME] for i in range(0, len(drawn), AT_A_TIME))
         population = f"{sample:,} drawn from {total:,} canonical positions in play"
     blank = Grade(
-        player.to_dict(),
+        player.info,
         table.rules,
         population,
         sample,
@@ -368,6 +361,6 @@ def grade(
     report.begin(player.name, asked, "position")
     with Crew(threads) as crew:
         batches = crew.map(lambda some: _canonical(exact, some), nodes)
-        graded = grade_shown(player, exact, blank, batches, report)
+        graded = grade_batches(on_canonical_boards(player), exact, blank, batches, report)
     report.end(f"{asked:>14,} positions")
     return graded

@@ -1,4 +1,4 @@
-"""Grading a player on the positions that it reaches itself: games against several opponents.
+"""Grading a player on the positions that it reaches itself, in games against several opponents.
 
 A game begins with a few random plies, the same ones for two games with the colours exchanged;
 otherwise games between two fixed strategies would all be alike. Opponents draw their moves at
@@ -14,21 +14,23 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from azfit.grading.grade import AT_A_TIME, Grade, Shown, grade_shown
+from azfit.drop_oldest_players import TablePlayer, check_same_rules, dense, game_of, nodes_of_states
+from azfit.games import DropOldest, States
+from azfit.grading.grade import AT_A_TIME, Batch, Grade, grade_batches
 from azfit.grading.tally import Tally
-from azfit.players import Player, canonical_images, carry_masks, dense, from_the_mover, legal_masks
+from azfit.players import Choices, Player, Plies, RandomPlayer
+from azfit.self_play.arena import Score, play_pairs
+from azfit.self_play.openings import random_opening
 from solver.errors import InputError
 from solver.labels import labelled
-from solver.playout import BIT, Positions, is_won, join, play
 from solver.progress import Progress, Silent
 from solver.table import DenseTable, Table
 
-Cells = NDArray[np.int8]
-
-OPPONENTS = ("random", "table", "itself")
+RANDOM, TABLE, ITSELF = OPPONENTS = ("random", "table", "itself")
 OPENING_PLIES = 2
+MAX_PLIES = 100
+MOST_GAMES = 100_000
 
 
 @dataclass(frozen=True)
@@ -46,74 +48,47 @@ class InPlay:
     grade: Grade
 
     def to_dict(self) -> dict[str, Any]:
-        told = {
-            name: getattr(self, name) for name in ("opponent", "wins", "draws", "losses", "moves")
+        return {
+            "opponent": self.opponent,
+            "wins": self.wins,
+            "draws": self.draws,
+            "losses": self.losses,
+            "moves": self.moves,
+            "grade": self.grade.to_dict(),
         }
-        return {**told, "grade": self.grade.to_dict()}
 
 
-class _Games:
-    """Games played side by side; all have the same number of plies."""
+class _Recorder(Player):
+    """A player that keeps the states it is asked about.
 
-    def __init__(
-        self, player: Player, table: DenseTable, opponent: str, random: np.random.Generator
-    ) -> None:
-        self._player, self._table, self._opponent = player, table, opponent
-        self._random = random
-        self.reached: list[Positions] = []
-        self.score = {1: 0, 0: 0, -1: 0}
+    It is asked without the number of plies, so that it plays what is graded.
+    """
 
-    def play(self, games: int, opening: int, max_plies: int) -> None:
-        start = Positions.of([self._table.rules.start()] * -(-games // 2), self._table.rules)
-        for _ in range(opening):
-            start = play(start, self._draw(legal_masks(start)))
-            start = start.take(~is_won(start))
-        boards = join([start, start])
-        side = np.repeat([0, 1], len(start))  # the player's colour in each game
-        for _ in range(opening, max_plies):
-            if not len(boards):
-                return
-            mine = boards.to_move == side if self._opponent != "itself" else side >= 0
-            boards = self._move(boards, mine)
-            won = is_won(boards)
-            winner = 1 - boards.to_move[won]
-            for_x = self._opponent == "itself"
-            self.score[1] += int((winner == (0 if for_x else side[won])).sum())
-            self.score[-1] += int((winner != (0 if for_x else side[won])).sum())
-            boards, side = boards.take(~won), side[~won]
-        self.score[0] += len(boards)
+    def __init__(self, player: Player) -> None:
+        super().__init__(player.game, player.name)
+        self._player = player
+        self.states: list[States] = []
 
-    def _move(self, boards: Positions, mine: NDArray[np.bool_]) -> Positions:
-        cells = np.empty(len(boards), np.int8)
-        if mine.any():
-            self.reached.append(boards.take(mine))
-            cells[mine] = self._player.answer(self.reached[-1]).cells
-        if not mine.all():
-            cells[~mine] = self._reply(boards.take(~mine))
-        return play(boards, cells)
-
-    def _reply(self, boards: Positions) -> Cells:
-        if self._opponent == "random":
-            return self._draw(legal_masks(boards))
-        nodes, transforms, _ = canonical_images(boards)
-        best = labelled(self._table, nodes).optimal
-        return self._draw(carry_masks(best, transforms, self._table.rules))
-
-    def _draw(self, masks: NDArray[np.uint32]) -> Cells:
-        inside = (masks[:, None] & BIT[: self._table.rules.cells]) != 0
-        luck = self._random.random(inside.shape)
-        return np.asarray(np.where(inside, luck, -1).argmax(axis=1), np.int8)
+    def choose(self, states: States, plies: Plies | None = None) -> Choices:
+        self.states.append(states)
+        return self._player.choose(states)
 
 
-def _distinct(reached: Sequence[Positions], table: DenseTable) -> Iterator[Shown]:
-    """Each position once, on a board on which it came up."""
-    boards = from_the_mover(join(reached))
-    nodes, transforms, _ = canonical_images(boards)
+def _opponent(name: str, table: DenseTable, itself: Player, rng: np.random.Generator) -> Player:
+    if name == ITSELF:
+        return itself
+    return RandomPlayer(itself.game, rng) if name == RANDOM else TablePlayer(table, rng)
+
+
+def _distinct(game: DropOldest, states: Sequence[States], table: DenseTable) -> Iterator[Batch]:
+    """Each position once, on the first board on which it came up."""
+    boards = np.concatenate([np.empty((0, game.state_bytes), np.uint8), *states])
+    nodes, transforms = nodes_of_states(game, boards)
     nodes, rows = np.unique(nodes, return_index=True)
     for first in range(0, len(rows), AT_A_TIME):
-        some = rows[first : first + AT_A_TIME]
+        batch = rows[first : first + AT_A_TIME]
         met = nodes[first : first + AT_A_TIME]
-        yield Shown(met, labelled(table, met), boards.take(some), transforms[some])
+        yield Batch(met, labelled(table, met), boards[batch], transforms[batch])
 
 
 def grade_in_play(
@@ -124,37 +99,59 @@ def grade_in_play(
     games: int = 200,
     seed: int = 0,
     opening_plies: int = OPENING_PLIES,
-    max_plies: int = 100,
+    max_plies: int = MAX_PLIES,
     progress: Progress | None = None,
 ) -> list[InPlay]:
     """Plays ``games`` games against each opponent, half with each colour, and grades them."""
     exact, report = dense(table), progress or Silent()
+    check_same_rules(player, table)
     for opponent in opponents:
         if opponent not in OPPONENTS:
             raise InputError(f"opponent {opponent!r}: use one of {', '.join(OPPONENTS)}")
-    if games < 1 or not 0 <= opening_plies < max_plies:
+    if not 1 <= games <= MOST_GAMES or not 0 <= opening_plies < max_plies:
         raise InputError(
-            f"games={games}, opening_plies={opening_plies}: play at least 1 game and "
+            f"games={games}, opening_plies={opening_plies}: play 1 to {MOST_GAMES:,} games and "
             f"open with 0 to {max_plies - 1} random plies"
         )
     exact.check_all()
-    told = []
-    for number, opponent in enumerate(opponents):
+    matches = []
+    for opponent in opponents:
         report.begin(f"against {opponent}", games, "game")
-        match = _Games(player, exact, opponent, np.random.default_rng([seed, number]))
-        match.play(games, opening_plies, max_plies)
-        moves = sum(map(len, match.reached))
-        blank = Grade(
-            player.to_dict(),
-            table.rules,
-            f"the positions it reached in {games} games against {opponent}",
-            None,
-            seed,
-            Tally(table.rules),
-        )
-        shown = _distinct(match.reached, exact) if moves else iter(())
-        graded = grade_shown(player, exact, blank, shown, Silent())
-        score = match.score
-        told.append(InPlay(opponent, score[1], score[0], score[-1], moves, graded))
-        report.end(f"{score[1]} won, {score[0]} drawn, {score[-1]} lost")
-    return told
+        match = _match(player, exact, opponent, games, opening_plies, max_plies, seed)
+        report.end(f"{match.wins} won, {match.draws} drawn, {match.losses} lost")
+        matches.append(match)
+    return matches
+
+
+def _match(
+    player: Player,
+    table: DenseTable,
+    opponent: str,
+    games: int,
+    opening_plies: int,
+    max_plies: int,
+    seed: int,
+) -> InPlay:
+    game, recorder = game_of(table.rules), _Recorder(player)
+    rng = np.random.default_rng([seed, OPPONENTS.index(opponent)])
+    drawn = [random_opening(game, opening_plies, rng) for _ in range(-(-games // 2))]
+    openings = [opening for opening in drawn if opening is not None]
+    scores = play_pairs(
+        game, recorder, _opponent(opponent, table, recorder, rng), openings, max_plies
+    )
+    score = sum(scores, Score())
+    blank = Grade(
+        player.info,
+        table.rules,
+        f"the positions it reached in {games} games against {opponent}",
+        None,
+        seed,
+        Tally(table.rules),
+    )
+    batches = _distinct(game, recorder.states, table)
+    graded = grade_batches(player, table, blank, batches, Silent())
+    wins, losses = sum(score.wins), sum(score.losses)
+    if opponent == ITSELF:  # the player was on both sides: what counts is X
+        wins, losses = score.wins[0] + score.losses[1], score.losses[0] + score.wins[1]
+    moves = sum(map(len, recorder.states))
+    return InPlay(opponent, wins, sum(score.draws), losses, moves, graded)

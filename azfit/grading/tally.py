@@ -60,17 +60,26 @@ class Group:
 
     def to_dict(self, sampled: bool = False) -> dict[str, Any]:
         shares = ("keeping", "optimal", "wdl_accuracy")
-        told: dict[str, Any] = {"positions": self.positions, "blunders": self.errors}
-        told |= {name: getattr(self, name) for name in shares}
-        told |= {"blunder_rate": self.blunder_rate}
-        told |= {"calibration_error": self.calibration_error, "steps_error": self.steps_error}
+        content: dict[str, Any] = {"positions": self.positions, "blunders": self.errors}
+        content |= {name: getattr(self, name) for name in shares}
+        content |= {"blunder_rate": self.blunder_rate}
+        content |= {"calibration_error": self.calibration_error, "steps_error": self.steps_error}
         if sampled:
-            told["interval_95"] = {
+            content["interval_95"] = {
                 name: wilson(getattr(self, name), self.positions)
                 for name in shares
                 if getattr(self, name) is not None
             }
-        return told
+        return content
+
+
+@dataclass(frozen=True)
+class ReliabilityBin:
+    """Positions judged with about the same confidence: how often they were judged right."""
+
+    positions: int
+    confidence: float
+    right: float
 
 
 def _zeros(rules: Rules, *more: int) -> Counts:
@@ -169,17 +178,13 @@ class Tally:
         gap = (self.confidence[chosen] - self.right_in_bin[chosen]).sum(axis=(0, 1))
         return float(np.abs(gap).sum())
 
-    def reliability(self) -> list[dict[str, float]]:
-        """For each bin with anything in it: positions, mean confidence, share judged right."""
+    def reliability(self) -> list[ReliabilityBin]:
+        """The bins of the calibration that hold any positions, by rising confidence."""
         count, sure, right = (
             array.sum(axis=(0, 1)) for array in (self.in_bin, self.confidence, self.right_in_bin)
         )
         return [
-            {
-                "positions": int(count[i]),
-                "confidence": float(sure[i] / count[i]),
-                "right": float(right[i] / count[i]),
-            }
+            ReliabilityBin(int(count[i]), float(sure[i] / count[i]), float(right[i] / count[i]))
             for i in np.flatnonzero(count)
         ]
 

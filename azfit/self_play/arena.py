@@ -8,61 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from azfit.games import Game, Result, States
-from azfit.search import Evaluator, Search
-from azfit.search_config import SearchConfig
+from azfit.games import Game, Result
+from azfit.players import Player
 from azfit.self_play.openings import Opening
-
-Plies: TypeAlias = NDArray[np.int64]
-
-
-class Mover(Protocol):
-    """Chooses moves, each from its state alone."""
-
-    def moves(self, states: States, plies: Plies) -> NDArray[np.int32]:
-        """Actions int32 [count] for states in play, uint8 [count, state_bytes]; plies [count]."""
-
-
-class SearchMover:
-    """The most visited move of a fresh search without noise, the lowest action among equals."""
-
-    def __init__(self, game: Game, evaluate: Evaluator, config: SearchConfig) -> None:
-        self._game, self._evaluate, self._config = game, evaluate, config
-
-    def moves(self, states: States, plies: Plies) -> NDArray[np.int32]:
-        search = Search(self._game, len(states), self._config)
-        search.reset(states, plies=plies, seeds=0)
-        search.run(self._evaluate)
-        return search.choose(temperature=0.0)
-
-
-class NetworkMover:
-    """The legal move with the highest logit, without search."""
-
-    def __init__(self, game: Game, evaluate: Evaluator) -> None:
-        self._game, self._evaluate = game, evaluate
-
-    def moves(self, states: States, plies: Plies) -> NDArray[np.int32]:
-        logits = self._evaluate(self._game.planes(states))[0]
-        masked = np.where(self._game.legal_masks(states), logits, -np.inf)
-        return np.asarray(masked.argmax(axis=1), np.int32)
-
-
-class RandomMover:
-    """Any legal move with equal chance."""
-
-    def __init__(self, game: Game, random: np.random.Generator) -> None:
-        self._game, self._random = game, random
-
-    def moves(self, states: States, plies: Plies) -> NDArray[np.int32]:
-        legal = self._game.legal_masks(states)
-        luck = np.where(legal, self._random.random(legal.shape), -1.0)
-        return np.asarray(luck.argmax(axis=1), np.int32)
 
 
 @dataclass(frozen=True)
@@ -113,7 +65,7 @@ class Score:
 
 
 def play_pairs(
-    game: Game, player: Mover, opponent: Mover, openings: Sequence[Opening], max_plies: int
+    game: Game, player: Player, opponent: Player, openings: Sequence[Opening], max_plies: int
 ) -> list[Score]:
     """Two games from each opening, colours exchanged, all side by side; a score per opening."""
     starts = [game.play_all(opening) for opening in openings for _ in range(2)]
@@ -123,12 +75,12 @@ def play_pairs(
     points = np.zeros(len(states), np.int64)  # 1 won, -1 lost, 0 drawn
     going_on = plies < max_plies
     while going_on.any():
-        mine = game.sides(states) == colour
-        for mover, sign, turn in ((player, 1, mine), (opponent, -1, ~mine)):
+        players_turn = game.sides(states) == colour
+        for chooser, sign, turn in ((player, 1, players_turn), (opponent, -1, ~players_turn)):
             rows = np.flatnonzero(going_on & turn)
             if not len(rows):
                 continue
-            actions = mover.moves(states[rows], plies[rows])
+            actions = chooser.choose(states[rows], plies[rows]).actions
             states[rows], results = game.play_many(states[rows], actions)
             plies[rows] += 1
             points[rows[results == Result.MOVER_WON]] = sign

@@ -144,11 +144,9 @@ def _network_to_begin_with(init: str, game: str) -> Network:
     from azfit.checkpoint import load_checkpoint
     from azfit.games import DropOldest, game_by_name
 
-    found = game_by_name(game)
-    rules = found.rules if isinstance(found, DropOldest) else None
-    if init == SHIPPED and rules is None:
+    if init == SHIPPED and not isinstance(game_by_name(game), DropOldest):
         raise InputError(f"no network for {game} is shipped: give a checkpoint")
-    return load_checkpoint(checkpoint_path(init, rules), game)[0]
+    return load_checkpoint(checkpoint_path(init), game)[0]
 
 
 # ---- match --------------------------------------------------------------------------
@@ -177,8 +175,8 @@ def match_command(
     from azfit.self_play.match import RANDOM, play_match
 
     files = [name if name == RANDOM else str(checkpoint_path(name)) for name in (player, opponent)]
-    told = play_match(*files, games=games, sims=sims, seed=seed)
-    show(as_json, told.to_dict(), str(told))
+    match = play_match(*files, games=games, sims=sims, seed=seed)
+    show(as_json, match.to_dict(), str(match))
 
 
 COMMANDS = [self_play_command, match_command]

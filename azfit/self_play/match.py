@@ -1,4 +1,4 @@
-"""A match between two networks, or a network and chance, in any of the games."""
+"""A match between two networks, or a network and a random player, in any of the games."""
 
 from __future__ import annotations
 
@@ -8,19 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from azfit.checkpoint import load_checkpoint
+from azfit.checkpoint import game_of_checkpoint
 from azfit.games import Game, game_by_name
-from azfit.inference import AUTO, NetworkEvaluator
-from azfit.network import Network
-from azfit.search_config import SearchConfig
-from azfit.self_play.arena import (
-    Mover,
-    NetworkMover,
-    RandomMover,
-    Score,
-    SearchMover,
-    play_pairs,
-)
+from azfit.inference import AUTO
+from azfit.loading import checkpoint_path, load_player
+from azfit.players import Player, RandomPlayer
+from azfit.self_play.arena import Score, play_pairs
 from azfit.self_play.config import by_game
 from azfit.self_play.elo import difference
 from azfit.self_play.openings import Opening, random_openings
@@ -70,23 +63,26 @@ def play_match(
         raise InputError(f"--games {games}: use an even number, each opening is played twice")
     if sims < 0:
         raise InputError(f"--sims {sims}: use 0 for the network alone, or more")
-    networks = {name: load_checkpoint(name)[0] for name in (player, opponent) if name != RANDOM}
-    game = _common_game(networks)
-    random = np.random.default_rng(seed)
-    movers = [_mover(networks.get(name), game, sims, random) for name in (player, opponent)]
-    openings = enough_openings(game, games // 2, random)
-    max_plies, score = int(by_game(game)["max_plies"]), Score()
+    game = _common_game([name for name in (player, opponent) if name != RANDOM])
+    rng, max_plies = np.random.default_rng(seed), int(by_game(game)["max_plies"])
+
+    def seated(name: str) -> Player:
+        if name == RANDOM:
+            return RandomPlayer(game, rng)
+        return load_player(name, sims or None, backend=AUTO, max_plies=max_plies)
+
+    players, score = [seated(name) for name in (player, opponent)], Score()
+    openings = enough_openings(game, games // 2, rng)
     for first in range(0, len(openings), PAIRS_AT_A_TIME):
-        some = openings[first : first + PAIRS_AT_A_TIME]
-        for one in play_pairs(game, movers[0], movers[1], some, max_plies):
-            score += one
+        batch = openings[first : first + PAIRS_AT_A_TIME]
+        score = sum(play_pairs(game, players[0], players[1], batch, max_plies), score)
     return Match(game.name, *_short_names(player, opponent), sims, score)
 
 
-def enough_openings(game: Game, count: int, random: np.random.Generator) -> list[Opening]:
+def enough_openings(game: Game, count: int, rng: np.random.Generator) -> list[Opening]:
     """So many different openings, of two plies or, where there are too few, of more."""
     for plies in range(2, MOST_OPENING_PLIES + 1, 2):
-        openings = random_openings(game, count, plies, random)
+        openings = random_openings(game, count, plies, rng)
         if len(openings) == count:
             break
     return openings
@@ -99,12 +95,12 @@ def _short_names(player: str, opponent: str) -> tuple[str, str]:
     length = 1
     while length < max(map(len, parts)) and parts[0][-length:] == parts[1][-length:]:
         length += 1
-    first, second = ("/".join(one[-length:]) for one in parts)
+    first, second = ("/".join(part[-length:]) for part in parts)
     return first, second
 
 
-def _common_game(networks: dict[str, Network]) -> Game:
-    names = {network.config.game for network in networks.values()}
+def _common_game(checkpoints: list[str]) -> Game:
+    names = {game_of_checkpoint(checkpoint_path(name)) for name in checkpoints}
     if not names:
         raise InputError("two random players: give a checkpoint for one of them")
     if len(names) > 1:
@@ -112,13 +108,3 @@ def _common_game(networks: dict[str, Network]) -> Game:
             f"the checkpoints play {' and '.join(sorted(names))}: give two of one game"
         )
     return game_by_name(names.pop())
-
-
-def _mover(network: Network | None, game: Game, sims: int, random: np.random.Generator) -> Mover:
-    if network is None:
-        return RandomMover(game, random)
-    evaluate = NetworkEvaluator(network, AUTO)
-    if not sims:
-        return NetworkMover(game, evaluate)
-    config = SearchConfig(max_plies=int(by_game(game)["max_plies"]))
-    return SearchMover(game, evaluate, config.for_matches(sims, float(network.config.max_plies)))

@@ -17,9 +17,10 @@ from azfit.evaluation_cache import EvaluationCache
 from azfit.games import game_by_name
 from azfit.inference import NetworkEvaluator
 from azfit.network import Network, NetworkConfig
+from azfit.players import SearchPlayer
 from azfit.search import Evaluator
 from azfit.search_config import SearchConfig
-from azfit.self_play.arena import Score, SearchMover, play_pairs
+from azfit.self_play.arena import Score, play_pairs
 from azfit.self_play.config import SelfPlayConfig
 from azfit.self_play.openings import Opening
 from azfit.self_play.play_games import play_games
@@ -138,7 +139,7 @@ class Worker:
 
     def _play_pairs(self, task: PlayPairs) -> Iterator[Answer]:
         player, opponent = (
-            SearchMover(self._game, evaluate, search.for_matches(search.sims))
+            SearchPlayer(self._game, evaluate, search)
             for evaluate, search in (self._players[task.player], self._players[task.opponent])
         )
         max_plies = self._config.max_plies or self._game.max_plies

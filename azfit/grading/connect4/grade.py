@@ -16,11 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from azfit.columns import aligned
-from azfit.grading.connect4_labels import LabelledSet
-from azfit.grading.connect4_players import AT_A_TIME, Columns, Connect4Player
-from azfit.grading.report import percent
+from azfit.games import Connect4
+from azfit.grading.connect4.labels import LabelledSet
 from azfit.grading.tally import RESULTS, Group, wilson
+from azfit.players import Player, PlayerInfo
 from solver.connect4 import COLUMNS
 from solver.errors import InputError
 from solver.progress import Progress, Silent
@@ -60,12 +59,12 @@ class SetGrade:
 
     def groups(self) -> dict[str, Group]:
         """All, by side to move, and by result."""
-        found = {"all": self.group()}
+        groups = {"all": self.group()}
         for side, name in enumerate(("first player", "second player")):
-            found[name] = self.group(self.side == side)
+            groups[name] = self.group(self.side == side)
         for number, name in enumerate(RESULTS):
-            found[name] = self.group(self.result == number)
-        return found
+            groups[name] = self.group(self.result == number)
+        return groups
 
     def to_dict(self) -> dict[str, Any]:
         unused = ("calibration_error", "steps_error")
@@ -83,13 +82,13 @@ class SetGrade:
 class Connect4Grade:
     """How a player did on several sets."""
 
-    player: dict[str, Any]
+    player: PlayerInfo
     sets: list[SetGrade] = field(default_factory=list)
     seconds: float = 0.0
 
     @property
     def name(self) -> str:
-        return str(self.player["player"])
+        return self.player.name
 
     @property
     def together(self) -> SetGrade:
@@ -107,25 +106,23 @@ class Connect4Grade:
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            **self.player,
-            "game": "connect4",
+            **self.player.to_dict(),
+            "game": self.player.game,
             "overall": self.together.to_dict(),
             "sets": [part.to_dict() for part in self.sets],
             "seconds": round(self.seconds, 3),
         }
 
 
-def grade_set(player: Connect4Player, labelled: LabelledSet) -> SetGrade:
+def grade_set(player: Player, labelled: LabelledSet) -> SetGrade:
     """Asks the player about every position of a set."""
     positions = labelled.positions
     if not positions:
         raise InputError(f"{labelled.name} has no positions to grade on")
-    parts: list[Columns] = [
-        player.answer(positions[first : first + AT_A_TIME])
-        for first in range(0, len(positions), AT_A_TIME)
-    ]
-    chances = np.concatenate([part.chances for part in parts])
-    judged = [part.wdl for part in parts if part.wdl is not None]
+    choices = player.choose(np.stack([player.game.state(position) for position in positions]))
+    chances = choices.chances
+    if chances is None:
+        chances = np.eye(COLUMNS)[choices.actions]
     scores, keeping, optimal = np.array(labelled.labels, np.int64).T
     result = (1 - np.sign(scores)).astype(np.int8)
     return SetGrade(
@@ -134,7 +131,7 @@ def grade_set(player: Connect4Player, labelled: LabelledSet) -> SetGrade:
         result,
         (chances * _columns(keeping)).sum(axis=1),
         (chances * _columns(optimal)).sum(axis=1),
-        np.concatenate(judged).argmax(axis=1) == result if judged else None,
+        None if choices.wdl is None else choices.wdl.argmax(axis=1) == result,
     )
 
 
@@ -144,10 +141,12 @@ def _columns(masks: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def grade_connect4(
-    player: Connect4Player, sets: Sequence[LabelledSet], progress: Progress | None = None
+    player: Player, sets: Sequence[LabelledSet], progress: Progress | None = None
 ) -> Connect4Grade:
     """Grades a player on these sets."""
-    report, graded, began = progress or Silent(), Connect4Grade(player.to_dict()), time.monotonic()
+    if not isinstance(player.game, Connect4):
+        raise InputError(f"{player.name} plays {player.game.name}, not Connect Four")
+    report, graded, began = progress or Silent(), Connect4Grade(player.info), time.monotonic()
     report.begin(player.name, len(sets), "set")
     for labelled in sets:
         graded.sets.append(grade_set(player, labelled))
@@ -155,45 +154,3 @@ def grade_connect4(
     graded.seconds = time.monotonic() - began
     report.end(f"{len(graded.together.kept):>14,} positions")
     return graded
-
-
-# ---- text ---------------------------------------------------------------------------------------
-
-HEAD = ("positions", "blunders", "blunder rate", "95 % interval", "optimal", "W/D/L right")
-
-
-def _cells(group: Group) -> list[str]:
-    exact = float(group.errors).is_integer()
-    blunders = f"{group.errors:,.0f}" if exact else f"{group.errors:,.1f}"
-    if group.blunder_rate is None:
-        return ["0", "0", "-", "-", "-", "-"]
-    low, high = wilson(group.blunder_rate, group.positions)
-    return [
-        f"{group.positions:,}",
-        blunders,
-        f"{100 * group.blunder_rate:.2f} %",
-        f"{100 * low:.2f} to {100 * high:.2f} %",
-        percent(group.optimal),
-        percent(group.wdl_accuracy),
-    ]
-
-
-def text(grade: Connect4Grade) -> str:
-    """A grade for people: every set, then all together by side and result."""
-    rows: list[Sequence[str]] = [("", *HEAD)]
-    rows += [(part.name, *_cells(part.group())) for part in grade.sets]
-    for name, group in grade.together.groups().items():
-        label = name + (" to move" if "player" in name else "")
-        rows.append((label, *_cells(group)))
-    return f"{grade.name} on Connect Four\n\n{aligned(rows)}"
-
-
-def compare(grades: Sequence[Connect4Grade]) -> str:
-    """Several grades side by side: blunder rates by set."""
-    names = [part.name for part in grades[0].sets]
-    rows: list[Sequence[str]] = [("blunder rate", *names, "all")]
-    for grade in grades:
-        parts = [*grade.sets, grade.together]
-        rates = [f"{100 * (part.group().blunder_rate or 0):.2f} %" for part in parts]
-        rows.append((grade.name, *rates))
-    return aligned(rows)

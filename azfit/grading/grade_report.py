@@ -151,8 +151,8 @@ def _draw_reliability(axes: Any, grade: Grade) -> None:
     bins = grade.tally.reliability()
     axes.plot([0, 1], [0, 1], color="#999999", linewidth=1)
     axes.plot(
-        [row["confidence"] for row in bins],
-        [row["right"] for row in bins],
+        [row.confidence for row in bins],
+        [row.right for row in bins],
         "o-",
         color="#2b5f8a",
         markersize=4,

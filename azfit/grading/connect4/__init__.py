@@ -1,0 +1,1 @@
+"""Grades of Connect Four players, judged by the solver on sets of positions."""
