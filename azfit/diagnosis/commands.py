@@ -45,7 +45,8 @@ def diagnose_command(
     from azfit.diagnosis.picture import draw_diagnosis
     from azfit.diagnosis.report import text
 
-    told = diagnose(checkpoint_path(str(path)), sims=sims, data=data)
+    subject = path if path.is_dir() else checkpoint_path(path)
+    told = diagnose(subject, sims=sims, data=data)
     if png is not None:
         draw_diagnosis(told, png)
     show(as_json, told, text(told))
