@@ -7,7 +7,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check
 DATA   ?= data
 KERNEL_SOURCES := $(wildcard csrc/*.c csrc/*.h) csrc/build.py pyproject.toml constraints.txt
 
-.PHONY: solve learn test lint sanitize bench build clean
+.PHONY: solve learn test lint sanitize tsan bench build clean
 .DEFAULT_GOAL := solve
 
 $(BIN)/python:
@@ -43,19 +43,34 @@ lint: $(VENV)/tests.installed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# The kernels under AddressSanitizer and UBSan, in an environment of their own, with the tests
-# that drive them hardest. Python itself is not instrumented, hence the preload and no leak check.
+# The kernels under a sanitizer, in an environment of their own (folder, flags). Python itself is
+# not instrumented, so the sanitizer's library is preloaded.
+define instrumented
+	rm -rf build/$(1) && mkdir -p build/$(1)
+	cp -r csrc solver azfit tests cli.py pyproject.toml build/$(1)/
+	rm -f build/$(1)/*/*.so
+	cd build/$(1) && FADEFOUR_CFLAGS="$(2)" ../../$(BIN)/python csrc/build.py >build.log
+endef
+INSTRUMENTED_TESTS := ../../$(BIN)/python -m pytest -q --capture=no -p no:cacheprovider
+
+# AddressSanitizer and UBSan, with the tests that drive the kernels hardest. Python leaks on purpose.
 SANITIZED := -O1 -g -std=c11 -Wall -Wextra -Werror -fsanitize=address,undefined \
              -fno-sanitize-recover=all -fno-omit-frame-pointer
+SANITIZED_TESTS := $(addprefix tests/test_,index.py audit.py table.py records.py labels.py games.py \
+                     threads.py search.py search_root.py sampler.py connect4_solver.py)
 sanitize: $(VENV)/tests.installed
-	rm -rf build/sanitized && mkdir -p build/sanitized
-	cp -r csrc solver tests cli.py pyproject.toml build/sanitized/
-	[ ! -d azfit ] || cp -r azfit build/sanitized/
-	rm -f build/sanitized/*/*.so
-	cd build/sanitized && FADEFOUR_CFLAGS="$(SANITIZED)" ../../$(BIN)/python csrc/build.py >build.log
+	$(call instrumented,sanitized,$(SANITIZED))
 	cd build/sanitized && LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
-	    ASAN_OPTIONS=detect_leaks=0 ../../$(BIN)/python -m pytest -q -p no:cacheprovider $(SANITIZED_TESTS)
-SANITIZED_TESTS := $(addprefix tests/test_,index.py audit.py table.py records.py search.py search_root.py sampler.py connect4_solver.py)
+	    ASAN_OPTIONS=detect_leaks=0 $(INSTRUMENTED_TESTS) $(SANITIZED_TESTS)
+
+# ThreadSanitizer, with everything that threads share. Nothing is suppressed. Its shadow memory
+# needs addresses that are not too random: without setarch, set vm.mmap_rnd_bits to 28.
+RACING := -O1 -g -std=c11 -march=native -Wall -Wextra -Werror -fsanitize=thread
+tsan: $(VENV)/tests.installed
+	$(call instrumented,tsan,$(RACING))
+	cd build/tsan && $$(setarch -R true 2>/dev/null && echo setarch -R) \
+	    env LD_PRELOAD="$$(gcc -print-file-name=libtsan.so)" TSAN_OPTIONS=halt_on_error=1 \
+	    $(INSTRUMENTED_TESTS) tests/test_threads.py
 
 bench: $(VENV)/tests.installed
 	$(BIN)/python bench/solver_speed.py --m5

@@ -34,7 +34,7 @@ static inline void ff_best_of_columns(const uint8_t *entries, int rows, uint8_t 
         const __m128i row = _mm_set1_epi8((char)r);
         const __m128i from = _mm_add_epi8(places, _mm_cmpgt_epi8(places, row));
         const __m128i none = _mm_or_si128(outside, _mm_cmpeq_epi8(places, row));
-        const __m128i merits = ff_sixteen_merits(ff_sixteen(entries + r * (rows - 1)));
+        const __m128i merits = ff_sixteen_merits(ff_shared_sixteen(entries + r * (rows - 1)));
         greatest = _mm_max_epu8(greatest, _mm_shuffle_epi8(merits, _mm_or_si128(from, none)));
     }
     const __m128i twice = _mm_add_epi8(greatest, greatest);

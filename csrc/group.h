@@ -15,32 +15,21 @@
 #include <immintrin.h>
 #endif
 
-#include "row.h"
+#include <stdint.h>
 
 enum { FF_SMALL_ROWS = 8 };
 
+static inline uint32_t ff_every_column(int columns) { return (1u << columns) - 1; }
+
 #define FF_EVERY_BYTE(bits) ((uint64_t)(bits) * 0x0101010101010101u)
-
-static inline uint64_t ff_packed_equal(const uint8_t *entries, int size, int value) {
-    uint64_t equal = 0;
-    for (int i = 0; i < size; i += FF_ROW_STEP)
-        equal |= (uint64_t)ff_bytes_equal(entries + i, value) << i;
-    return equal & (((uint64_t)1 << size) - 1);
-}
-
-static inline uint64_t ff_packed_lost(const uint8_t *entries, int size) {
-    uint64_t lost = 0;
-    for (int i = 0; i < size; i += FF_ROW_STEP) lost |= (uint64_t)ff_odd_bytes(entries + i) << i;
-    return lost & (((uint64_t)1 << size) - 1);
-}
 
 static inline uint64_t ff_by_rows(uint64_t packed, int columns) {
 #ifdef __BMI2__
-    return _pdep_u64(packed, FF_EVERY_BYTE(ff_every_entry(columns)));
+    return _pdep_u64(packed, FF_EVERY_BYTE(ff_every_column(columns)));
 #else
     uint64_t rows = 0;
     for (int r = 0; r < FF_SMALL_ROWS; r++)
-        rows |= (packed >> r * columns & ff_every_entry(columns)) << 8 * r;
+        rows |= (packed >> r * columns & ff_every_column(columns)) << 8 * r;
     return rows;
 #endif
 }

@@ -1,5 +1,7 @@
 #include "read_records.h"
 
+#include "shared.h"
+
 /* The node value that a record's field claims, or -1 if no solve claims that. */
 static int claimed_value(int result, int depth, int y_to_move) {
     if (result == 0) return depth == 0 ? FF_UNDECIDED : -1;
@@ -117,8 +119,10 @@ uint64_t ff_read_records(const ff_index *index, const uint8_t *records, uint64_t
             if (value[side]) counts[side * 256 + value[side]]++;
         if (table == NULL) continue;
         const int pieces = (int)(record.code >> 60), full = pieces == full_pieces;
-        table[index->slice_base[pieces] + subject.rank] = (uint8_t)value[full ? 0 : pieces % 2];
-        if (full) swapped[subject.rank] = (uint8_t)value[1];
+        /* Of a file that is not sorted, two parts may hold the same code. */
+        ff_shared_store(&table[index->slice_base[pieces] + subject.rank],
+                        (uint8_t)value[full ? 0 : pieces % 2]);
+        if (full) ff_shared_store(&swapped[subject.rank], (uint8_t)value[1]);
     }
     return count;
 }

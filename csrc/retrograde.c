@@ -163,8 +163,9 @@ static inline void settle_column(ff_retrograde *solve, ff_waiting *waiting, unsi
     for (uint32_t rest = (uint32_t)waiting->columns[place].wanted; rest; rest &= rest - 1) {
         const int r = __builtin_ctz(rest);
         uint8_t *entry = entries + entry_of(solve, r, column);
-        const uint32_t undecided = *entry == FF_UNDECIDED;
-        *entry |= (uint8_t)(value & -(int)undecided);
+        const uint8_t before = *entry; /* no other thread writes to this group */
+        const uint32_t undecided = before == FF_UNDECIDED;
+        ff_shared_store(entry, before | (uint8_t)(value & -(int)undecided));
         written |= undecided << r;
     }
     solve->fresh[~value & 1][group] |= folded(written);
@@ -174,13 +175,13 @@ static inline void settle_column(ff_retrograde *solve, ff_waiting *waiting, unsi
 static inline void settle_packed(ff_retrograde *solve, ff_waiting *waiting, unsigned place) {
     const uint64_t group = waiting->columns[place].group;
     uint8_t *entries = group_entries(solve, group);
-    const uint64_t undecided =
-        ff_packed_equal(entries, solve->rows * solve->columns, FF_UNDECIDED);
+    const int size = solve->rows * solve->columns;
+    const uint64_t undecided = ff_look_at(entries, size, waiting->value).undecided;
     uint64_t written = undecided & waiting->columns[place].wanted;
     solve->fresh[~waiting->value & 1][group] |= written != 0;
     waiting->settled += __builtin_popcountll(written);
     for (; written; written &= written - 1)
-        entries[__builtin_ctzll(written)] = (uint8_t)waiting->value;
+        ff_shared_store(&entries[__builtin_ctzll(written)], (uint8_t)waiting->value);
 }
 
 static inline void settle(ff_retrograde *solve, ff_waiting *waiting, unsigned place) {
@@ -307,15 +308,11 @@ FF_INLINE void propagate_group(ff_retrograde *solve, uint64_t group, uint32_t fr
     to.cells = NULL;
     for (; fresh_rows; fresh_rows &= fresh_rows - 1) {
         int r = __builtin_ctz(fresh_rows), entry = 0;
-        const uint8_t *row = entries + r * columns;
-        ff_decided decided;
-        if (depth % 2 == 0) {
-            const uint32_t lost = ff_lost_entries(row, columns);
-            const uint32_t before = lost & ~ff_entries_equal(row, columns, depth + 1);
-            decided = parents_that_win(lost, before, &entry);
-        } else {
-            decided = parents_that_lose(ff_entries_not_won(row, columns), &entry);
-        }
+        const ff_entries row = ff_look_at(entries + r * columns, columns, depth + 1);
+        const uint32_t lost = (uint32_t)row.lost, undecided = (uint32_t)row.undecided;
+        const ff_decided decided =
+            depth % 2 == 0 ? parents_that_win(lost, lost & ~(uint32_t)row.equal, &entry)
+                           : parents_that_lose(lost | undecided, &entry);
         take_decided(solve, group, tiles, run, &to, r, decided, entry, waiting);
     }
 }
@@ -326,13 +323,11 @@ FF_INLINE void propagate_small_group(ff_retrograde *solve, uint64_t group, const
                                      ff_run *run, int depth, ff_waiting *waiting) {
     const int columns = solve->columns, size = solve->rows * columns;
     const uint8_t *entries = group_entries(solve, group);
-    const uint64_t lost = ff_packed_lost(entries, size);
-    const uint64_t gained = ff_packed_equal(entries, size, depth + 1);
-    const uint64_t hindering =
-        depth % 2 == 0 ? lost & ~gained : lost | ff_packed_equal(entries, size, FF_UNDECIDED);
-    const uint64_t lost_by_rows = ff_by_rows(lost, columns);
+    const ff_entries all = ff_look_at(entries, size, depth + 1);
+    const uint64_t hindering = depth % 2 == 0 ? all.lost & ~all.equal : all.lost | all.undecided;
+    const uint64_t lost_by_rows = ff_by_rows(all.lost, columns);
     const uint64_t hindering_by_rows = ff_by_rows(hindering, columns);
-    uint64_t rows = ff_rows_with_any(ff_by_rows(gained, columns)) &
+    uint64_t rows = ff_rows_with_any(ff_by_rows(all.equal, columns)) &
                     ~ff_rows_with_two(hindering_by_rows);
     ff_parents to;
     to.cells = NULL;
@@ -428,9 +423,9 @@ static int64_t resume_group(ff_retrograde *solve, uint64_t group, int depth) {
     uint32_t rows = 0;
     for (int r = 0; r < solve->rows; r++) {
         const uint8_t *row = entries + r * solve->columns;
-        const uint32_t equal = ff_entries_equal(row, solve->columns, depth + 1);
+        const uint64_t equal = ff_look_at(row, solve->columns, depth + 1).equal;
         if (equal) rows |= 1u << r;
-        found += __builtin_popcount(equal);
+        found += __builtin_popcountll(equal);
     }
     solve->fresh[depth & 1][group] = folded(rows);
     return found;

@@ -35,10 +35,9 @@
  * to a group are in one tile and a tile has one thread, so neither an entry nor a
  * byte of `fresh` has two writers in a pass.  A pass at an even depth writes only
  * wins and looks only for losses, and the other way round at an odd depth; so a
- * row may be read while another thread settles entries in it.  (That read is a
- * plain load beside byte stores: it relies on bytes being separate memory
- * locations, as C11 guarantees, and on loads that do not invent values, as every
- * target of this code gives.)
+ * row may be read while another thread settles entries in it: what that read finds
+ * there, undecided or settled just now, decides nothing.  Both sides are relaxed
+ * atomics (shared.h).
  */
 #ifndef FF_RETROGRADE_H
 #define FF_RETROGRADE_H

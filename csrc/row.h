@@ -1,8 +1,8 @@
 /* row.h -- a row of a table: the values of all successors of one position.
  *
- * Values are bytes (values.h): 0 undecided, odd lost, even won.  A set of
- * entries is a bit mask, bit i for entry i.  Sixteen bytes are looked at
- * together, so as many behind the table must be readable.
+ * Values are bytes (values.h): 0 undecided, odd lost, even won.  Sixteen bytes are
+ * looked at together, so as many behind the table must be readable; another thread
+ * may be writing some of them (shared.h).
  */
 #ifndef FF_ROW_H
 #define FF_ROW_H
@@ -10,72 +10,58 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "shared.h"
 #include "values.h"
 
 enum { FF_ROW_STEP = 16 };
 
-static inline uint32_t ff_every_entry(int columns) { return (1u << columns) - 1; }
+/* Sets of entries, bit i for entry i.  Each byte is read once: an entry that is
+ * written meanwhile is in the sets of its old value or in those of its new one,
+ * never in neither. */
+typedef struct {
+    uint64_t lost, undecided;
+    uint64_t equal; /* entries that hold the value asked for */
+} ff_entries;
 
 #ifdef __SSE2__
 
-#include <emmintrin.h>
-
-static inline __m128i ff_sixteen(const uint8_t *bytes) {
-    return _mm_loadu_si128((const __m128i *)(const void *)bytes);
+static inline uint64_t ff_bytes_equal(__m128i sixteen, int value) {
+    return (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(sixteen, _mm_set1_epi8((char)value)));
 }
 
-static inline uint32_t ff_odd_bytes(const uint8_t *bytes) {
-    return (uint32_t)_mm_movemask_epi8(_mm_slli_epi16(ff_sixteen(bytes), 7));
-}
-
-static inline uint32_t ff_bytes_equal(const uint8_t *bytes, int value) {
-    __m128i wanted = _mm_set1_epi8((char)value);
-    return (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(ff_sixteen(bytes), wanted));
+static inline ff_entries ff_sixteen_entries(const uint8_t *entries, int value) {
+    const __m128i sixteen = ff_shared_sixteen(entries);
+    return (ff_entries){.lost = (uint32_t)_mm_movemask_epi8(_mm_slli_epi16(sixteen, 7)),
+                        .undecided = ff_bytes_equal(sixteen, FF_UNDECIDED),
+                        .equal = ff_bytes_equal(sixteen, value)};
 }
 
 #else /* the same, a byte at a time */
 
-static inline uint32_t ff_odd_bytes(const uint8_t *bytes) {
-    uint32_t odd = 0;
-    for (int i = 0; i < FF_ROW_STEP; i++) odd |= (uint32_t)(bytes[i] & 1) << i;
-    return odd;
-}
-
-static inline uint32_t ff_bytes_equal(const uint8_t *bytes, int value) {
-    uint32_t equal = 0;
-    for (int i = 0; i < FF_ROW_STEP; i++) equal |= (uint32_t)(bytes[i] == value) << i;
-    return equal;
+static inline ff_entries ff_sixteen_entries(const uint8_t *entries, int value) {
+    ff_entries sets = {0, 0, 0};
+    for (int i = 0; i < FF_ROW_STEP; i++) {
+        const uint64_t entry = ff_shared_load(entries + i);
+        sets.lost |= (entry & 1) << i;
+        sets.undecided |= (uint64_t)(entry == FF_UNDECIDED) << i;
+        sets.equal |= (uint64_t)(entry == (uint64_t)value) << i;
+    }
+    return sets;
 }
 
 #endif
 
-static inline uint32_t ff_lost_entries(const uint8_t *row, int columns) {
-    uint32_t lost = ff_odd_bytes(row);
-    if (columns > FF_ROW_STEP) lost |= ff_odd_bytes(row + FF_ROW_STEP) << FF_ROW_STEP;
-    return lost & ff_every_entry(columns);
-}
-
-/* Entries that hold exactly this value. */
-static inline uint32_t ff_entries_equal(const uint8_t *row, int columns, int value) {
-    uint32_t equal = ff_bytes_equal(row, value);
-    if (columns > FF_ROW_STEP) equal |= ff_bytes_equal(row + FF_ROW_STEP, value) << FF_ROW_STEP;
-    return equal & ff_every_entry(columns);
-}
-
-/* Entries that are not won: lost or undecided. */
-static inline uint32_t ff_entries_not_won(const uint8_t *row, int columns) {
-    return ff_lost_entries(row, columns) | ff_entries_equal(row, columns, 0);
-}
-
-/* The value of a position whose successors are the whole row: the least merit
- * among them, one ply further from the end. */
-static inline int ff_row_value_bytewise(const uint8_t *row, int columns) {
-    uint8_t least = 255;
-    for (int i = 0; i < columns; i++) {
-        const uint8_t merit = ff_merit(row[i]);
-        least = merit < least ? merit : least;
+/* At most 63 entries. */
+static inline ff_entries ff_look_at(const uint8_t *entries, int count, int value) {
+    const uint64_t every = ((uint64_t)1 << count) - 1;
+    ff_entries sets = {0, 0, 0};
+    for (int i = 0; i < count; i += FF_ROW_STEP) {
+        const ff_entries some = ff_sixteen_entries(entries + i, value);
+        sets.lost |= some.lost << i;
+        sets.undecided |= some.undecided << i;
+        sets.equal |= some.equal << i;
     }
-    return ff_value_before(ff_value_of_merit(least));
+    return (ff_entries){sets.lost & every, sets.undecided & every, sets.equal & every};
 }
 
 #ifdef __SSE4_1__
@@ -98,18 +84,28 @@ static inline int ff_least_byte(__m128i bytes) {
     return _mm_cvtsi128_si32(_mm_minpos_epu16(pairs)) & 0xFF;
 }
 
+/* The value of a position whose successors are the whole row: the least merit
+ * among them, one ply further from the end. */
 static inline int ff_row_value(const uint8_t *row, int columns) {
-    if (columns > FF_ROW_STEP) return ff_row_value_bytewise(row, columns);
     const __m128i places = _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    const __m128i outside = _mm_cmpgt_epi8(places, _mm_set1_epi8((char)(columns - 1)));
-    const __m128i merits = _mm_or_si128(ff_sixteen_merits(ff_sixteen(row)), outside);
-    return ff_value_before(ff_value_of_merit((uint8_t)ff_least_byte(merits)));
+    __m128i least = _mm_set1_epi8(-1);
+    for (int i = 0; i < columns; i += FF_ROW_STEP) {
+        const __m128i outside = _mm_cmpgt_epi8(places, _mm_set1_epi8((char)(columns - 1 - i)));
+        const __m128i merits = ff_sixteen_merits(ff_shared_sixteen(row + i));
+        least = _mm_min_epu8(least, _mm_or_si128(merits, outside));
+    }
+    return ff_value_before(ff_value_of_merit((uint8_t)ff_least_byte(least)));
 }
 
 #else
 
 static inline int ff_row_value(const uint8_t *row, int columns) {
-    return ff_row_value_bytewise(row, columns);
+    uint8_t least = 255;
+    for (int i = 0; i < columns; i++) {
+        const uint8_t merit = ff_merit(row[i]);
+        least = merit < least ? merit : least;
+    }
+    return ff_value_before(ff_value_of_merit(least));
 }
 
 #endif

@@ -37,10 +37,6 @@ void ff_swap_nodes(const ff_index *index, const uint8_t *table, uint8_t *swapped
 
 /* ---- group by group ------------------------------------------------------- */
 
-/* For the hot loops: they are compiled once more for each set of constants that
- * ff_swap_groups names. */
-#define FF_INLINE static inline __attribute__((always_inline))
-
 enum { CACHE_LINE = 64, MOST_ENTRIES = FF_MAX_CELLS * FF_MAX_CELLS };
 
 typedef struct {

@@ -101,10 +101,10 @@ class Crew:
         try:
             runs = [self._pool.submit(kernel, work) for _ in range(self.threads)]
             while report is not None and wait(runs, timeout=0.1).not_done:
-                report(min(work.next, items))
+                report(lib.ff_work_taken(work))
             return [run.result() for run in runs]
         except BaseException:
-            work.next = items  # the threads stop at their next range
+            lib.ff_work_stop(work)
             raise
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:

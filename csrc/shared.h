@@ -1,0 +1,53 @@
+/* shared.h -- bytes that one thread reads while another writes them.
+ *
+ * Such a byte is read and written as a relaxed atomic: a read gives the old value
+ * or the new one, and which of them must not matter.  Every byte is by itself; no
+ * order between two of them is promised.
+ *
+ * Sixteen neighbours are read together.  C has no name for sixteen relaxed loads
+ * in one instruction, but x86 has the instruction: of a vector load each byte is
+ * atomic.  It is written as assembly, so that the compiler knows of a read and
+ * nothing of its atomicity.  Elsewhere, and under a sanitizer, which must see what is
+ * read, the bytes are loaded one by one.
+ */
+#ifndef FF_SHARED_H
+#define FF_SHARED_H
+
+#include <stdint.h>
+
+static inline uint8_t ff_shared_load(const uint8_t *byte) {
+    return __atomic_load_n(byte, __ATOMIC_RELAXED);
+}
+
+static inline void ff_shared_store(uint8_t *byte, uint8_t value) {
+    __atomic_store_n(byte, value, __ATOMIC_RELAXED);
+}
+
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#define FF_SANITIZED 1
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define FF_SANITIZED 1
+#endif
+
+#ifdef __SSE2__
+
+#include <emmintrin.h>
+
+static inline __m128i ff_shared_sixteen(const uint8_t *bytes) {
+#ifdef FF_SANITIZED
+    uint8_t loaded[16];
+    for (int i = 0; i < 16; i++) loaded[i] = ff_shared_load(bytes + i);
+    return _mm_loadu_si128((const __m128i *)(const void *)loaded);
+#else
+    __m128i sixteen;
+    __asm__("movdqu %1, %0" : "=x"(sixteen) : "m"(*(const uint8_t(*)[16])(const void *)bytes));
+    return sixteen;
+#endif
+}
+
+#endif
+
+#endif
