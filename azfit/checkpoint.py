@@ -12,29 +12,35 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+import math
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, NoReturn
 
 import torch
 from torch import Tensor
+from torch.overrides import TorchFunctionMode
 
 from azfit.games import DropOldest, game_by_name
 from azfit.network import Network, NetworkConfig
-from solver.errors import CorruptTableError, InputError, MissingTableError
-from solver.storage import remove_litter, write_atomically
+from solver.errors import CorruptTableError, InputError
+from solver.storage import open_regular, remove_litter, write_atomically
 
 FORMAT, VERSION = "fadefour network", 1
 SUFFIX = ".safetensors"
 
-# The header of safetensors: its length as u64, then JSON. Ours has a few KB.
-LONGEST_HEADER = 10_000_000
+# Limits of what is read. The networks of this project have a few MB, headers a few KB.
+MOST_BYTES = 4_000_000_000
+LONGEST_HEADER = 4_000_000
+BYTES_AT_A_TIME = 1 << 20
 
 
 def rules_tag(game: str) -> str:
     """What the weights were made for: the rules of drop-oldest, or the game's name."""
-    found = game_by_name(game)
-    return found.rules.tag if isinstance(found, DropOldest) else found.name
+    played = game_by_name(game)
+    return played.rules.tag if isinstance(played, DropOldest) else played.name
 
 
 def tensors_sha256(tensors: Mapping[str, Tensor]) -> str:
@@ -47,7 +53,7 @@ def tensors_sha256(tensors: Mapping[str, Tensor]) -> str:
     return digest.hexdigest()
 
 
-# ---- files --------------------------------------------------------------------------
+# ---- writing ------------------------------------------------------------------------
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], about: dict[str, Any]) -> None:
@@ -59,55 +65,79 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], about: dict[str, An
     write_atomically(path, save(plain, {"about": json.dumps(about)}))
 
 
-def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """What ``write_tensors`` wrote, checked against its SHA-256."""
-    data = _read_bytes(path)
-    about = _about(path, data)
+# ---- reading ------------------------------------------------------------------------
+#
+# u64 length of the header | header: JSON, {name: {dtype, shape, data_offsets}} | numbers
+
+
+@dataclass(frozen=True)
+class StoredTensor:
+    """What the header says of a tensor; its bytes are ``first`` to ``end`` of the numbers."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    first: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Header:
+    """All that is known of a file of tensors before its numbers are read."""
+
+    about: dict[str, Any]
+    tensors: dict[str, StoredTensor]
+    numbers: int
+    """The byte at which the numbers begin."""
+
+    @property
+    def is_state(self) -> bool:
+        """Whether it is what a run goes on from, rather than a network for a game."""
+        return "game" not in self.about
+
+
+def read_tensors(
+    path: Path, accept: Callable[[Header], object] | None = None
+) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """What ``write_tensors`` wrote, checked against its SHA-256.
+
+    accept: sees the header before any number is read, and raises if the file is not wanted.
+    """
     from safetensors import SafetensorError
     from safetensors.torch import load
 
-    try:
-        tensors: dict[str, Tensor] = load(data)
-    except (SafetensorError, ValueError, KeyError) as error:
-        raise _corrupt(path, str(error).splitlines()[0]) from None
-    if tensors_sha256(tensors) != about.get("sha256"):
-        raise _corrupt(path, "its numbers do not match its SHA-256")
-    return tensors, about
+    with open_regular(path, MOST_BYTES, "checkpoint", f"give a {SUFFIX} file") as source:
+        header = _read_header(path, source)
+        if accept is not None:
+            accept(header)
+        if _stored_sha256(source, header) != header.about.get("sha256"):
+            raise _corrupt(path, "its numbers do not match its SHA-256")
+        source.seek(0)
+        try:
+            tensors: dict[str, Tensor] = load(source.read(MOST_BYTES))
+        except (SafetensorError, ValueError, KeyError) as error:
+            raise _corrupt(path, str(error).splitlines()[0]) from None
+    return tensors, header.about
 
 
-def _read_bytes(path: Path) -> bytes:
-    if not path.exists():
-        raise MissingTableError(f"checkpoint '{path}' does not exist: give a {SUFFIX} file")
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot read '{path}': {error.strerror}") from None
-    # Zip archives (torch.save) and pickles of protocol 2 and up; the suffix tells of older ones.
-    # A header of 128, 384 ... bytes begins with \x80 as well, but has its { at byte 8.
-    pickled = data[:1] == b"\x80" and data[8:9] != b"{"
-    if data[:4] == b"PK\x03\x04" or pickled or path.suffix in _PICKLES:
-        raise InputError(
-            f"'{path}' is a pickle, and loading one runs its author's code: "
-            f"use a {SUFFIX} checkpoint"
-        )
-    return data
+def read_header(path: Path) -> Header:
+    """What the file says of itself; its numbers are not read."""
+    with open_regular(path, MOST_BYTES, "checkpoint", f"give a {SUFFIX} file") as source:
+        return _read_header(path, source)
 
 
-_PICKLES = (".pt", ".pth", ".pkl", ".pickle", ".bin", ".ckpt")
-
-
-def _corrupt(path: Path, why: str) -> CorruptTableError:
-    return CorruptTableError(f"checkpoint '{path}' cannot be trusted ({why}): use another one")
-
-
-def _about(path: Path, data: bytes) -> dict[str, Any]:
-    """The JSON description in the header."""
-    length = int.from_bytes(data[:8], "little")
-    if len(data) < 8 or not 2 <= length <= min(LONGEST_HEADER, len(data) - 8):
+def _read_header(path: Path, source: BinaryIO) -> Header:
+    size = os.fstat(source.fileno()).st_size
+    beginning = source.read(256)
+    _refuse_other_kinds(path, beginning)
+    length = int.from_bytes(beginning[:8], "little")
+    if len(beginning) < 8 or not 2 <= length <= size - 8:
         raise _corrupt(path, "it is no safetensors file, or cut short")
+    if length > LONGEST_HEADER:
+        raise _corrupt(path, f"its header has {length:,} bytes")
+    source.seek(8)
     try:
-        header = json.loads(data[8 : 8 + length])
-        metadata = header.get("__metadata__") or {}
+        entries = json.loads(source.read(length))
+        metadata = entries.pop("__metadata__", None) or {}
         about = json.loads(metadata["about"]) if "about" in metadata else None
     except (ValueError, AttributeError, TypeError, RecursionError):
         raise _corrupt(path, "its header cannot be read") from None
@@ -117,10 +147,97 @@ def _about(path: Path, data: bytes) -> dict[str, Any]:
         )
     if about.get("version") != VERSION:
         raise InputError(
-            f"'{path}' has version {about.get('version')}, this fadefour reads {VERSION}: "
+            f"'{path}' has version {about.get('version')!r}, this fadefour reads {VERSION}: "
             "train it again, or use the fadefour that wrote it"
         )
-    return about
+    try:
+        tensors = {name: _stored_tensor(entry) for name, entry in entries.items()}
+    except (ValueError, TypeError, KeyError):
+        raise _corrupt(path, "its header names tensors that cannot be") from None
+    _check_places(path, list(tensors.values()), size - 8 - length)
+    return Header(about, tensors, 8 + length)
+
+
+def _check_places(path: Path, tensors: list[StoredTensor], numbers_bytes: int) -> None:
+    """That the tensors fill the file, each in a place of its own."""
+    end = 0
+    for tensor in sorted(tensors, key=lambda tensor: (tensor.first, tensor.end)):
+        if tensor.first != end:
+            raise _corrupt(path, "its tensors overlap or leave gaps")
+        end = tensor.end
+    if end != numbers_bytes:
+        raise _corrupt(path, f"it has {numbers_bytes:,} bytes of numbers, and names {end:,}")
+
+
+def _stored_tensor(entry: dict[str, Any]) -> StoredTensor:
+    """ValueError, KeyError or TypeError for an entry that makes no sense."""
+    dtype, item_bytes = _DTYPES[entry["dtype"]]
+    first, end = entry["data_offsets"]
+    shape = tuple(entry["shape"])
+    if not all(type(number) is int and number >= 0 for number in (first, end, *shape)):
+        raise ValueError(f"no sizes: {entry}")
+    if end - first != math.prod(shape) * item_bytes:
+        raise ValueError(f"other sizes: {entry}")
+    return StoredTensor(dtype, shape, first, end)
+
+
+_DTYPES = {
+    "F64": ("torch.float64", 8),
+    "F32": ("torch.float32", 4),
+    "I64": ("torch.int64", 8),
+    "I32": ("torch.int32", 4),
+    "U8": ("torch.uint8", 1),
+    "BOOL": ("torch.bool", 1),
+}
+
+
+def _stored_sha256(source: BinaryIO, header: Header) -> str:
+    """As ``tensors_sha256``, without holding the tensors."""
+    digest = hashlib.sha256()
+    for name in sorted(header.tensors):
+        tensor = header.tensors[name]
+        digest.update(f"{name} {tensor.dtype} {list(tensor.shape)}\n".encode())
+        source.seek(header.numbers + tensor.first)
+        for at in range(tensor.first, tensor.end, BYTES_AT_A_TIME):
+            digest.update(source.read(min(BYTES_AT_A_TIME, tensor.end - at)))
+    return digest.hexdigest()
+
+
+def _refuse_other_kinds(path: Path, beginning: bytes) -> None:
+    """Says what a file is that is something else altogether."""
+    if beginning[:4] == b"PK\x03\x04":  # zip: the name of its first member tells whose
+        name_bytes = int.from_bytes(beginning[26:28], "little")
+        member = beginning[30 : 30 + name_bytes].decode("latin1")
+        if member == "about.npy":
+            kind = "a certificate"
+        elif member.endswith(".npy"):
+            kind = "a NumPy archive (.npz)"
+        elif ".pkl" in member or path.suffix in _PICKLES:
+            _refuse_pickle(path)
+        else:
+            kind = "a zip archive"
+        raise InputError(f"'{path}' is {kind}, not a network: give a {SUFFIX} checkpoint")
+    # Pickles of protocol 2 and up begin with \x80; the suffix tells of older ones. A header of
+    # 128, 384 ... bytes begins with \x80 as well, but has its { at byte 8.
+    if (beginning[:1] == b"\x80" and beginning[8:9] != b"{") or path.suffix in _PICKLES:
+        _refuse_pickle(path)
+    if beginning[:1] == b"{" and path.suffix == ".json":
+        raise InputError(
+            f"'{path}' is JSON, not a network: give '{path.with_suffix(SUFFIX)}', if that is there"
+        )
+
+
+def _refuse_pickle(path: Path) -> NoReturn:
+    raise InputError(
+        f"'{path}' is a pickle, and loading one runs its author's code: use a {SUFFIX} checkpoint"
+    )
+
+
+_PICKLES = (".pt", ".pth", ".pkl", ".pickle", ".bin", ".ckpt")
+
+
+def _corrupt(path: Path, why: str) -> CorruptTableError:
+    return CorruptTableError(f"checkpoint '{path}' cannot be trusted ({why}): use another one")
 
 
 # ---- networks -----------------------------------------------------------------------
@@ -145,24 +262,36 @@ def save_checkpoint(
     }
     weights = network.state_dict()
     write_tensors(path, weights, about)
-    told = {**about, "sha256": tensors_sha256(weights)}
-    write_atomically(path.with_suffix(".json"), (json.dumps(told, indent=1) + "\n").encode())
+    text = json.dumps({**about, "sha256": tensors_sha256(weights)}, indent=1) + "\n"
+    write_atomically(path.with_suffix(".json"), text.encode())
     return path
 
 
 def game_of_checkpoint(path: str | Path) -> str:
     """The game that a checkpoint says it plays."""
-    return str(_about(Path(path), _read_bytes(Path(path))).get("game"))
+    return _config(Path(path), read_header(Path(path))).game
 
 
 def load_checkpoint(path: str | Path, game: str | None = None) -> tuple[Network, dict[str, Any]]:
     """The network, in evaluation mode, and the JSON of its header.
 
-    game: the game it must be for. One line of error for whatever is wrong; nothing is executed.
+    game: the game it must be for. One line of error for whatever is wrong; nothing is executed,
+    and no memory is taken for weights or a network before they are known to fit each other.
     """
     path = Path(path)
-    weights, about = read_tensors(path)
-    config = _config(path, about)
+    weights, about = read_tensors(path, lambda header: _check_network(path, header, game))
+    for name, tensor in weights.items():
+        if not bool(torch.isfinite(tensor).all()):
+            raise _corrupt(path, f"'{name}' has numbers that are not finite")
+    network = Network(NetworkConfig.from_dict(about["network"]))
+    network.load_state_dict(weights)
+    network.eval()
+    return network, about
+
+
+def _check_network(path: Path, header: Header, game: str | None) -> None:
+    """That the header is that of a network, of this game, with the weights that it needs."""
+    config, about = _config(path, header), header.about
     if game is not None and config.game != game:
         raise InputError(
             f"checkpoint '{path}' plays {config.game}, not {game}: give that game, or another one"
@@ -172,33 +301,42 @@ def load_checkpoint(path: str | Path, game: str | None = None) -> tuple[Network,
             f"checkpoint '{path}' was made for the rules '{about.get('rules')}', "
             f"these are '{rules_tag(config.game)}': train it again"
         )
-    network = Network(config)
-    _check_weights(path, network, weights)
-    network.load_state_dict(weights)
-    network.eval()
-    return network, about
+    with torch.device("meta"), _Unfilled():
+        wanted = Network(config).state_dict()
+    for name in sorted(set(wanted) | set(header.tensors)):
+        if name not in header.tensors or name not in wanted:
+            state = "lacks" if name in wanted else "has unknown"
+            raise _corrupt(path, f"it {state} weights '{name}'")
+        stored = header.tensors[name]
+        if stored.shape != wanted[name].shape or stored.dtype != str(wanted[name].dtype):
+            raise _corrupt(path, f"'{name}' has the wrong shape or type")
 
 
-def _config(path: Path, about: dict[str, Any]) -> NetworkConfig:
-    given = about.get("network")
+class _Unfilled(TorchFunctionMode):
+    """Leaves out what fills new weights with numbers: for a network of which only the shapes are
+    wanted (torch takes seconds to import what it would need to fill nothing)."""
+
+    def __torch_function__(
+        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        if function.__name__ in ("kaiming_uniform_", "uniform_", "normal_"):
+            return kwargs["tensor"] if kwargs and "tensor" in kwargs else args[0]
+        return function(*args, **(kwargs or {}))
+
+
+def _config(path: Path, header: Header) -> NetworkConfig:
+    if header.is_state:
+        raise InputError(
+            f"'{path}' is the state of a run, not a network: give the run's best{SUFFIX}, or one "
+            "of its checkpoints"
+        )
+    given = header.about.get("network")
     if not isinstance(given, dict):
         raise _corrupt(path, "it does not say what network it is")
     try:
         return NetworkConfig.from_dict(given)
     except (InputError, TypeError) as error:
         raise InputError(f"checkpoint '{path}': {error}") from None
-
-
-def _check_weights(path: Path, network: Network, weights: dict[str, Tensor]) -> None:
-    wanted = network.state_dict()
-    for name in sorted(set(wanted) | set(weights)):
-        if name not in weights or name not in wanted:
-            state = "lacks" if name in wanted else "has unknown"
-            raise _corrupt(path, f"it {state} weights '{name}'")
-        if weights[name].shape != wanted[name].shape or weights[name].dtype != wanted[name].dtype:
-            raise _corrupt(path, f"'{name}' has the wrong shape or type")
-        if not bool(torch.isfinite(weights[name]).all()):
-            raise _corrupt(path, f"'{name}' has numbers that are not finite")
 
 
 # ---- a folder of checkpoints --------------------------------------------------------

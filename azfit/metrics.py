@@ -6,20 +6,19 @@ import json
 from pathlib import Path
 from typing import Any
 
-from solver.errors import CorruptTableError, InputError
+from solver.errors import CorruptTableError, MissingTableError
+from solver.storage import read_bytes
+
+MOST_BYTES = 1 << 28  # a line has a few KB, a run a few thousand lines
 
 
 def numbered_metrics(path: Path) -> list[tuple[int, dict[str, Any]]]:
     """The lines of a metrics.jsonl with their numbers from 1; none if there is no such file. A last
     line that a crash cut short is left out; any other damaged line is a CorruptTableError."""
     try:
-        if path.exists() and not path.is_file():
-            raise InputError(f"'{path}' is not a file: move it away")
-        lines = path.read_bytes().split(b"\n")
-    except FileNotFoundError:
+        lines = read_bytes(path, MOST_BYTES, "metrics").split(b"\n")
+    except MissingTableError:
         return []
-    except OSError as error:
-        raise InputError(f"cannot read '{path}': {error.strerror}") from None
     metrics = []
     for number, line in enumerate(lines, 1):
         if not line:

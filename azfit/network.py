@@ -111,7 +111,8 @@ class Orientation(nn.Module):
         super().__init__()
         cells = game.rows * game.columns
         image = torch.from_numpy(game.cell_image.astype(np.int64))  # [8, cells]
-        powers = float(cells) ** torch.arange(planes - 1, -1, -1, dtype=torch.float64)
+        exponents = torch.arange(planes - 1, -1, -1, dtype=torch.float64, device="cpu")
+        powers = float(cells) ** exponents
         values = (powers[:, None, None] * image.T[None]).reshape(planes * cells, -1)
         self.register_buffer("place_values", values, persistent=False)
         self.register_buffer("source", image.argsort(1), persistent=False)

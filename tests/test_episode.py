@@ -18,7 +18,7 @@ from azfit import Search, SearchConfig, game_by_name
 from azfit.search import Evaluator
 from azfit.self_play.episode import DRAWN, Episode, EpisodeFile, read_episodes
 from azfit.self_play.play_games import as_uint16, play_games
-from solver.errors import CorruptTableError, InputError
+from solver.errors import CorruptTableError, InputError, NoRoomError
 
 MOST_PLIES = {"drop-3-3-3": 14, "drop-4-4-4": 100, "connect4": 42, "gomoku-9": 81}
 PLAIN: list[PlainGame] = [PlainDrop(3, 3, 3), PlainDrop(4, 4, 4), PlainConnect4(), PlainGomoku(9)]
@@ -301,7 +301,7 @@ def test_a_full_disk_leaves_whole_games_only(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(NoRoomError, match="No space"):
         games.append(episodes[2].to_bytes())
     monkeypatch.undo()
     games.close()

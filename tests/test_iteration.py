@@ -121,7 +121,7 @@ def test_a_damaged_line_is_named(tmp_path: Path, line: bytes, named: str) -> Non
 
 def test_what_is_not_a_readable_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "metrics.jsonl").mkdir()
-    with pytest.raises(InputError, match="is not a file"):
+    with pytest.raises(InputError, match="it is a folder"):
         read_iterations(tmp_path)
     with pytest.raises(FadefourError, match="cannot read"):
         numbered_metrics(tmp_path / ("x" * 300))

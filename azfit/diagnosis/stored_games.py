@@ -9,6 +9,7 @@ is refused.
 
 from __future__ import annotations
 
+import os
 import struct
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,7 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from azfit.games import Game, States
-from azfit.self_play.episode import MAGIC, Episode, frames, read_episodes
+from azfit.self_play.episode import (
+    MAGIC,
+    MOST_FRAME_BYTES,
+    Episode,
+    frames,
+    open_games,
+    read_episodes,
+)
 from solver.errors import CorruptTableError, InputError
 
 _LENGTHS = struct.Struct("<II")  # of a frame, behind its magic: bytes, CRC-32
@@ -127,18 +135,19 @@ def read_games(folder: Path, game: Game) -> StoredGames:
 def unread_bytes(path: Path) -> int:
     """Bytes of a last game that was not written to its end, or zeros that a crash left in its
     place; CorruptTableError if they are anything else."""
-    data, whole = path.read_bytes(), 0
-    for end, _ in frames(data):
-        whole = end
-    rest = data[whole:]
+    with open_games(path) as source:
+        whole = max((end for end, _ in frames(source)), default=0)
+        size = source.seek(0, os.SEEK_END)
+        source.seek(whole)
+        rest = source.read(MOST_FRAME_BYTES)
     head = len(MAGIC) + _LENGTHS.size
     if not any(rest):
-        return len(rest)
+        return size - whole
     begins = rest[: len(MAGIC)] == MAGIC[: len(rest)]
     complete = len(rest) >= head and len(rest) >= head + _LENGTHS.unpack_from(rest, len(MAGIC))[0]
     if rest and (not begins or complete or MAGIC in rest[len(MAGIC) :]):
         raise CorruptTableError(
-            f"'{path}' is damaged at byte {whole} of {len(data)}: restore it, or remove it"
+            f"'{path}' is damaged at byte {whole} of {size}: restore it, or remove it"
         )
     return len(rest)
 

@@ -23,11 +23,10 @@ sorted, by column). How positions are packed proves nothing and can spoil nothin
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import json
-import zipfile
-import zlib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -37,9 +36,11 @@ from numpy.typing import NDArray
 
 from azfit.drop_oldest_players import game_of
 from azfit.players import PlayerInfo
+from solver.archives import Archive, open_archive
 from solver.drawing import line_of
-from solver.errors import CorruptTableError, InputError, MissingTableError
+from solver.errors import InputError, NoRoomError
 from solver.index import find_nodes, look_up_positions, node_count, symmetry_of
+from solver.machine import available_memory
 from solver.playout import Positions
 from solver.rules import Rules
 from solver.storage import write_atomically
@@ -50,6 +51,22 @@ FORMAT, VERSION = "fadefour certificate", 2
 UNBEATEN, REFUTED = "unbeaten", "refuted"
 SIDES = ("x", "y", "xy")
 AT_A_TIME = 1 << 20
+
+# Limits of what is read, far above what any player needs.
+MOST_BYTES = 4_000_000_000
+MOST_ABOUT_BYTES = 1 << 20
+MOST_PLIES = 1 << 20
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "symmetric": (bool,),
+    "positions": (int,),
+    "visited": (int,),
+    "smallest_margin": (float, int, type(None)),
+    "player": (str,),
+    "sims": (int, type(None)),
+    "canonical": (bool,),
+    "checkpoint_sha256": (str, type(None)),
+}
 
 
 @dataclass(frozen=True)
@@ -196,21 +213,16 @@ def write_certificate(path: Path, certificate: Certificate, *, compact: bool = F
 
 
 def read_certificate(path: Path) -> Certificate:
-    """Reads a file and trusts nothing in it beyond its form; ``check_certificate`` judges it."""
-    if not path.exists():
-        raise MissingTableError(f"'{path}' does not exist: run 'fadefour certify' to make one")
-    try:
-        with np.load(path, allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
-        about = json.loads(bytes(arrays.pop("about")).decode())
-        return _built(path, about, arrays)
-    except (KeyError, TypeError, ValueError, OSError, EOFError) as error:
-        raise CorruptTableError(f"'{path}' is no certificate ({error}): make it again") from error
-    except (zipfile.BadZipFile, zlib.error) as error:
-        raise CorruptTableError(f"'{path}' is damaged ({error}): make it again") from error
+    """Reads a file and trusts nothing in it beyond its form; ``check_certificate`` judges it.
+
+    What the file holds is compared with what its rules allow before it is unpacked.
+    """
+    remedy = "run 'fadefour certify' to make one"
+    with open_archive(path, MOST_BYTES, "certificate", remedy) as stored:
+        return _built(path, stored.read_json("about", MOST_ABOUT_BYTES), stored)
 
 
-def _built(path: Path, about: dict[str, Any], arrays: dict[str, Any]) -> Certificate:
+def _built(path: Path, about: dict[str, Any], stored: Archive) -> Certificate:
     if about["format"] != FORMAT or about["version"] != VERSION:
         raise ValueError(f"format {about['format']!r} version {about['version']!r}")
     rules = Rules(*map(int, about["n_m_k"]))
@@ -218,28 +230,21 @@ def _built(path: Path, about: dict[str, Any], arrays: dict[str, Any]) -> Certifi
         raise ValueError(f"other rules: {about['rules']!r}")
     if about["kind"] not in (UNBEATEN, REFUTED) or about["sides"] not in SIDES:
         raise ValueError(f"kind {about['kind']!r}, sides {about['sides']!r}")
-    symmetric, count = bool(about["symmetric"]), about["positions"]
-    moves, line = arrays["moves"], arrays["line"]
+    for name, types in _TYPES.items():
+        if not isinstance(about[name], types) or (
+            isinstance(about[name], bool) and bool not in types
+        ):
+            raise ValueError(f"{name} is {about[name]!r}")
+    symmetric, count = about["symmetric"], about["positions"]
+    _check_size(path, rules, symmetric, count)
     listing = "nodes" if symmetric else "queues"
-    shapes = {
-        "nodes": (np.uint8, (-(-node_count(rules) // 8),)),
-        "queues": (np.int8, (2 * rules.m, count)),
-        "moves": (np.int8, (len(moves) and count,)),
-        "line": (np.int8, (len(line),)),
-    }
-    for name in (listing, "moves", "line"):
-        dtype, shape = shapes[name]
-        if arrays[name].dtype != dtype or arrays[name].shape != shape:
-            raise ValueError(f"{name} is {arrays[name].dtype} {list(arrays[name].shape)}")
-    if about["sha256"] != _digest(arrays):
+    if set(stored.arrays) != {"about", "line", "moves", listing}:
+        raise ValueError(f"it holds {', '.join(sorted(stored.arrays))}")
+    if stored.arrays["moves"].bytes not in (0, count) or stored.arrays["line"].bytes > MOST_PLIES:
+        raise ValueError("its moves or its line have the wrong length")
+    if about["sha256"] != _stored_digest(stored):
         raise ValueError("its lists are not those it was made with")
-    if symmetric:
-        bits = np.unpackbits(arrays["nodes"], count=node_count(rules))
-        queues = _boards(rules, np.flatnonzero(bits).astype(np.uint64))
-    else:
-        queues = np.ascontiguousarray(arrays["queues"].T)
-    if len(queues) != count:
-        raise ValueError(f"it lists {len(queues):,} positions, not {count:,}")
+    line = stored.read("line", np.int8, (stored.arrays["line"].bytes,))
     player = PlayerInfo(
         about["player"],
         game_of(rules).name,
@@ -253,10 +258,78 @@ def _built(path: Path, about: dict[str, Any], arrays: dict[str, Any]) -> Certifi
         about["sides"],
         player,
         symmetric,
-        queues,
-        moves,
-        tuple(int(cell) for cell in line),
+        _read_nodes(stored, rules, count) if symmetric else _read_queues(stored, rules, count),
+        stored.read("moves", np.int8, (stored.arrays["moves"].bytes,)),
+        tuple(line.tolist()),
         about["smallest_margin"],
-        int(about["visited"]),
+        about["visited"],
         path,
     )
+
+
+def _check_size(path: Path, rules: Rules, symmetric: bool, count: int) -> None:
+    """That so many positions can be, and can be held."""
+    # A class has at most eight boards, and a full one is seen from either side.
+    most = node_count(rules) * (1 if symmetric else 16)
+    if not 0 <= count <= most:
+        raise ValueError(f"it lists {count:,} positions, and {most:,} is the most")
+    needed, free = count * (2 * rules.m + 1 + 8 * symmetric), available_memory()
+    if needed > free:
+        raise NoRoomError(
+            f"'{path}' lists {count:,} positions: they take {needed / 1e9:.1f} GB of memory, and "
+            f"{free / 1e9:.1f} GB are free"
+        )
+
+
+def _stored_digest(stored: Archive) -> str:
+    """As ``_digest``, without holding the arrays."""
+    whole = hashlib.sha256()
+    for name in sorted(set(stored.arrays) - {"about"}):
+        for chunk in stored.chunks(name):
+            whole.update(chunk)
+    return whole.hexdigest()
+
+
+def _read_nodes(stored: Archive, rules: Rules, count: int) -> Queues:
+    """The boards of a list that is a bit for every node, int8 [count, 2m]."""
+    nodes = np.empty(count, np.uint64)
+    listed = stored.arrays["nodes"]
+    if listed.dtype != np.uint8 or listed.shape != (-(-node_count(rules) // 8),):
+        raise ValueError(f"nodes is {listed.dtype} {list(listed.shape)}")
+    first = filled = 0
+    for chunk in stored.chunks("nodes"):
+        bits = np.flatnonzero(np.unpackbits(np.frombuffer(chunk, np.uint8)))
+        if filled + len(bits) > count or (len(bits) and first + bits[-1] >= node_count(rules)):
+            raise ValueError(f"it lists more than {count:,} positions")
+        nodes[filled : filled + len(bits)] = bits + first
+        filled, first = filled + len(bits), first + 8 * len(chunk)
+    if filled != count:
+        raise ValueError(f"it lists {filled:,} positions, not {count:,}")
+    return _boards(rules, nodes)
+
+
+def _read_queues(stored: Archive, rules: Rules, count: int) -> Queues:
+    """The boards of a list of boards, int8 [count, 2m].
+
+    Its columns are read side by side: that the rows rise is seen before many of them are held.
+    """
+    listed, width = stored.arrays["queues"], 2 * rules.m
+    if listed.dtype != np.int8 or listed.shape != (width, count):
+        raise ValueError(f"queues is {listed.dtype} {list(listed.shape)}")
+    queues = np.empty((count, width), np.int8)
+    with contextlib.ExitStack() as columns:
+        opened = [columns.enter_context(stored.open("queues", i * count)) for i in range(width)]
+        for first in range(0, count, AT_A_TIME):
+            rows = slice(first, min(first + AT_A_TIME, count))
+            for i, column in enumerate(opened):
+                queues[rows, i] = np.frombuffer(column.read(rows.stop - first), np.int8)
+            if not _rises(queues[max(0, first - 1) : rows.stop]):
+                raise ValueError("its positions are not in order")
+    return queues
+
+
+def _rises(rows: Queues) -> bool:
+    """Whether each row is larger than the one before, its first column counting most."""
+    difference = rows[1:].astype(np.int16) - rows[:-1]
+    first = (difference != 0).argmax(axis=1)
+    return bool((difference[np.arange(len(first)), first] > 0).all())

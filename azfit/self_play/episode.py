@@ -12,13 +12,14 @@ A damaged frame with whole ones behind it was not left by a crash, and is report
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import struct
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +27,17 @@ from numpy.typing import NDArray
 from azfit.games import Game
 from azfit.self_play.iteration import Games
 from solver.errors import CorruptTableError, InputError
+from solver.storage import open_regular, refuse_to_write
 
 DRAWN = -1
 MAGIC = b"FFG2"
 _FRAME = struct.Struct("<4sII")
+_REMEDY = "remove it, and the run goes on without it"
+
+# Limits of what is read; a game of a thousand moves has about 50 KB.
+MOST_FRAME_BYTES = 1 << 26
+MOST_BYTES = 4_000_000_000
+BYTES_AT_A_TIME = 1 << 20
 # iteration, number, plies of the opening, plies, code length, actions, winner, counts
 _HEAD = struct.Struct("<IIHHHHb6I")
 
@@ -100,9 +108,13 @@ class Episode:
 
     @classmethod
     def from_body(cls, body: bytes, game: Game) -> Episode:
-        """From the bytes of a frame; ValueError if they are no game of this kind."""
-        data = zlib.decompress(body)
-        iteration, number, first, plies, width, actions, winner, *walks = _HEAD.unpack_from(data)
+        """From the bytes of a frame; ValueError if they are no game of this kind.
+
+        The head says how much more there is to unpack, and no more than that is unpacked.
+        """
+        packed = zlib.decompressobj()
+        head = packed.decompress(body, _HEAD.size)
+        iteration, number, first, plies, width, actions, winner, *walks = _HEAD.unpack(head)
         if (width, actions) != (game.code_length, game.actions) or winner not in (DRAWN, 0, 1):
             raise ValueError(f"it is no game of {game.name}")
         shapes: tuple[tuple[Any, tuple[int, ...]], ...] = (
@@ -112,14 +124,15 @@ class Episode:
             (np.int16, (plies,)),
             (np.float32, (plies,)),
         )
-        arrays: list[Any] = []
-        at = _HEAD.size
-        for dtype, shape in shapes:
-            size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-            arrays.append(np.frombuffer(data, dtype, int(np.prod(shape)), at).reshape(shape))
-            at += size
-        if at != len(data):
+        sizes = [math.prod(shape) * np.dtype(dtype).itemsize for dtype, shape in shapes]
+        data = packed.decompress(packed.unconsumed_tail, sum(sizes) + 1)
+        if len(data) != sum(sizes) or not packed.eof:
             raise ValueError("its length does not fit")
+        arrays: list[Any] = []
+        at = 0
+        for (dtype, shape), size in zip(shapes, sizes, strict=True):
+            arrays.append(np.frombuffer(data, dtype, math.prod(shape), at).reshape(shape))
+            at += size
         opening, codes, visits, moves, values = arrays
         counts = np.array(walks, np.uint32).reshape(3, 2)
         return cls(iteration, number, opening, codes, visits, moves, values, winner, counts)
@@ -146,58 +159,88 @@ def summarised(episodes: Sequence[Episode]) -> Games:
 # ---- files of games ------------------------------------------------------------------
 
 
-def _frame_at(data: bytes, at: int) -> bytes | None:
+def open_games(path: Path) -> contextlib.AbstractContextManager[BinaryIO]:
+    """A file of games, open for reading."""
+    return open_regular(path, MOST_BYTES, "file of games", _REMEDY)
+
+
+def _frame_at(source: BinaryIO, at: int) -> bytes | None:
     """The body of the frame that begins here; None if there is no whole one."""
-    if at + _FRAME.size > len(data):
+    source.seek(at)
+    head = source.read(_FRAME.size)
+    if len(head) < _FRAME.size:
         return None
-    magic, size, checksum = _FRAME.unpack_from(data, at)
-    body = data[at + _FRAME.size : at + _FRAME.size + size]
-    is_whole = magic == MAGIC and len(body) == size and zlib.crc32(body) == checksum
-    return body if is_whole else None
+    magic, size, checksum = _FRAME.unpack(head)
+    if magic != MAGIC or size > MOST_FRAME_BYTES:
+        return None
+    body = source.read(size)
+    return body if len(body) == size and zlib.crc32(body) == checksum else None
 
 
-def frames(data: bytes) -> Iterator[tuple[int, bytes]]:
+def frames(source: BinaryIO) -> Iterator[tuple[int, bytes]]:
     """End and body of every whole frame; ValueError if a damaged one is not the last."""
     at = 0
-    if data[:3] == MAGIC[:3] and data[3:4] not in (b"", b"\0", MAGIC[3:]):
+    source.seek(0)
+    magic = source.read(len(MAGIC))
+    if magic[:3] == MAGIC[:3] and magic[3:] not in (b"", b"\0", MAGIC[3:]):
         raise InputError("its games are of another version of fadefour: use that one")
-    while (body := _frame_at(data, at)) is not None:
+    while (body := _frame_at(source, at)) is not None:
         at += _FRAME.size + len(body)
         yield at, body
-    later = data.find(MAGIC, at + 1)
-    while later >= 0:
-        if _frame_at(data, later) is not None:
+    for later in _places(source, MAGIC, at + 1):
+        if _frame_at(source, later) is not None:
             raise ValueError(f"damaged between bytes {at} and {later}")
-        later = data.find(MAGIC, later + 1)
+
+
+def _places(source: BinaryIO, wanted: bytes, at: int) -> Iterator[int]:
+    """Where these bytes are, from here on; the file is read a little at a time."""
+    while True:
+        source.seek(at)
+        data = source.read(BYTES_AT_A_TIME)
+        if len(data) < len(wanted):
+            return
+        place = data.find(wanted)
+        while place >= 0:
+            yield at + place
+            place = data.find(wanted, place + 1)
+        at += len(data) - len(wanted) + 1
 
 
 def read_episodes(path: Path, game: Game) -> list[Episode]:
     """The whole games of a file, in order of their numbers; of two alike the first."""
-    found: dict[int, Episode] = {}
-    try:
-        for _, body in frames(path.read_bytes()):
+    episodes: dict[int, Episode] = {}
+    with open_games(path) as source, _one_line(path):
+        for _, body in frames(source):
             episode = Episode.from_body(body, game)
-            found.setdefault(episode.number, episode)
+            episodes.setdefault(episode.number, episode)
+    return [episodes[number] for number in sorted(episodes)]
+
+
+@contextlib.contextmanager
+def _one_line(path: Path) -> Iterator[None]:
+    """Errors of ``frames`` and ``from_body`` with the name of the file."""
+    try:
+        yield
     except InputError as error:
         raise InputError(f"'{path}': {error}") from None
-    except (ValueError, struct.error, zlib.error, OSError) as error:
-        raise CorruptTableError(
-            f"'{path}' cannot be read ({error}): remove it, and the run goes on without it"
-        ) from None
-    return [found[number] for number in sorted(found)]
+    except (ValueError, struct.error, zlib.error) as error:
+        raise CorruptTableError(f"'{path}' cannot be read ({error}): {_REMEDY}") from None
 
 
 class EpisodeFile:
     """Appends games; what an interrupted write left of the last one is cut off first."""
 
     def __init__(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # Unbuffered: what could not be written must not be tried again by close().
-        self._file = open(path, "a+b", buffering=0)  # noqa: SIM115 - closed by close()
-        self._file.seek(0)
-        self._whole = 0
-        for end, _ in frames(self._file.readall()):
-            self._whole = end
+        self._path, self._whole = path, 0
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            # Unbuffered: what could not be written must not be tried again by close().
+            self._file = open(path, "a+b", buffering=0)  # noqa: SIM115 - closed by close()
+        except OSError as error:
+            refuse_to_write(path, error)
+        with open_games(path) as source, _one_line(path):
+            for end, _ in frames(source):
+                self._whole = end
         self._file.truncate(self._whole)
 
     def append(self, frame: bytes) -> None:
@@ -207,10 +250,10 @@ class EpisodeFile:
             while rest:
                 rest = rest[self._file.write(rest) :]
             os.fsync(self._file.fileno())
-        except OSError:
+        except OSError as error:
             with contextlib.suppress(OSError):
                 self._file.truncate(self._whole)
-            raise
+            refuse_to_write(self._path, error)
         self._whole += len(frame)
 
     def close(self) -> None:
