@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
+from typing import NoReturn
 
 import click
+
+CLOSED_PIPE = 141  # as for a program that SIGPIPE ends: 128 + 13
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -30,12 +34,13 @@ def main() -> None:
     """Runs a command. Bad use or input: one line, exit code 2. A failed check: exit code 1."""
     from solver.errors import FadefourError
 
+    output = sys.stdout
     try:
         add_commands()
         cli(standalone_mode=False)
     except click.exceptions.Abort as stop:
         if isinstance(stop.__cause__, KeyboardInterrupt):  # click has ended the line of the ^C
-            click.echo("fadefour: interrupted; what was finished is kept", err=True)
+            end("interrupted; what was finished is kept", 130)
         sys.exit(130)
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
@@ -43,15 +48,51 @@ def main() -> None:
         error.show()
         sys.exit(2)
     except click.ClickException as error:
-        message = " ".join(error.format_message().split())
-        click.echo(f"fadefour: {message} (--help shows how)", err=True)
-        sys.exit(2)
+        end(f"{' '.join(error.format_message().split())} (--help shows how)", 2)
     except FadefourError as error:
-        click.echo(f"fadefour: {error}", err=True)
-        sys.exit(2)
+        end(str(error), 2)
     except KeyboardInterrupt:
-        click.echo("fadefour: interrupted; what was finished is kept", err=True)
-        sys.exit(130)
+        end("interrupted; what was finished is kept", 130)
+    except SystemExit:
+        if sys.stdout is not output:  # click met a closed pipe, and saw to a quiet end
+            sys.exit(CLOSED_PIPE)
+        raise
+    except Exception as error:
+        reason = what_the_system_says(error)
+        if reason is None:  # a mistake of ours
+            raise
+        end(reason, 2)
+
+
+def end(message: str, code: int) -> NoReturn:
+    """Ends with one line on standard error, if that can be written to."""
+    with contextlib.suppress(OSError):
+        click.echo(f"fadefour: {' '.join(message.splitlines())}", err=True)
+    sys.exit(code)
+
+
+def what_the_system_says(error: Exception) -> str | None:
+    """One line for an error that the machine or an input caused; None for any other."""
+    said = str(error).partition("\n")[0]
+    if isinstance(error, OSError) and error.errno is not None:
+        if error.filename is None and _module_of(error) == "click":
+            return f"cannot write the output: {error.strerror}"
+        return error.strerror + ("" if error.filename is None else f": {error.filename!r}")
+    # torch has no MemoryError
+    if isinstance(error, MemoryError) or "can't allocate memory" in said:
+        return f"not enough memory{said and f' ({said})'}"
+    if isinstance(error, RecursionError) and _module_of(error) in ("json", "tomllib", "ast"):
+        return "an input is nested too deeply to be read"
+    return None
+
+
+def _module_of(error: Exception) -> str:
+    """The package whose code raised the error."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    name = "" if trace is None else trace.tb_frame.f_globals.get("__name__", "")
+    return str(name).partition(".")[0]
 
 
 if __name__ == "__main__":

@@ -1,0 +1,128 @@
+"""How the program ends: its exit codes, its one line of error, and what keeps its traceback."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from conftest import Outcome, run_cli
+
+import cli
+
+SCRIPT = str(Path(__file__).parents[1] / "cli.py")
+VARIANT33 = ("--n", "3", "--m", "3")
+
+
+def run_script(stdout: Any, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, SCRIPT, *map(str, arguments)]
+    return subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("--help",),
+        ("stats", *VARIANT33),
+        ("stats", *VARIANT33, "--json"),
+        ("probe", "-/- x", *VARIANT33),
+    ],
+)
+def test_a_full_disk_behind_stdout_is_one_line(solved33: Path, command: tuple[str, ...]) -> None:
+    data = () if command == ("--help",) else ("--data", solved33)
+    with open("/dev/full", "w") as full:
+        ended = run_script(full, *command, *data)
+    assert ended.stderr == "fadefour: cannot write the output: No space left on device\n"
+    assert ended.returncode == 2
+
+
+def test_a_reader_that_has_seen_enough_ends_a_command_quietly(solved33: Path) -> None:
+    receive, send = os.pipe()
+    os.close(receive)
+    try:
+        ended = run_script(send, "stats", *VARIANT33, "--data", solved33)
+    finally:
+        os.close(send)
+    assert (ended.stderr, ended.returncode) == ("", 141)
+
+
+@pytest.fixture
+def failing(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], Outcome]:
+    """Runs a command that does this."""
+
+    def run(work: Callable[[], object]) -> Outcome:
+        monkeypatch.setitem(cli.cli.commands, "fail", click.Command("fail", callback=work))
+        return run_cli("fail")
+
+    return run
+
+
+def raise_it(error: BaseException) -> None:
+    raise error
+
+
+SYSTEM_ERRORS: dict[str, Callable[[], object]] = {
+    "No space left on device": lambda: raise_it(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))),
+    "Permission denied: '/etc/shadow'": lambda: raise_it(
+        PermissionError(errno.EACCES, "Permission denied", "/etc/shadow")
+    ),
+    "File name too long": lambda: Path("a" * 300).exists(),
+    "Is a directory": lambda: Path("/").read_bytes(),
+    "not enough memory": lambda: bytes(1 << 60),
+    "an input is nested too deeply to be read": lambda: json.loads("[" * 100_000),
+    "nested too deeply": lambda: tomllib.loads("a = " + "[" * 100_000),
+}
+
+
+@pytest.mark.parametrize("words", SYSTEM_ERRORS)
+def test_what_the_system_refuses_is_one_line(
+    failing: Callable[[Callable[[], object]], Outcome], words: str
+) -> None:
+    ended = failing(SYSTEM_ERRORS[words])
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith("fadefour: ") and ended.err.count("\n") == 1
+    assert words in ended.err
+
+
+def test_memory_that_torch_cannot_have_is_one_line(
+    failing: Callable[[Callable[[], object]], Outcome],
+) -> None:
+    torch = pytest.importorskip("torch")
+    ended = failing(lambda: torch.zeros(1 << 50))
+    assert ended.code == 2
+    assert ended.err.startswith("fadefour: not enough memory") and ended.err.count("\n") == 1
+
+
+def recurse() -> None:
+    recurse()
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda: raise_it(ValueError("two\nlines")),
+        lambda: raise_it(KeyError("name")),
+        lambda: raise_it(OSError("without a number")),
+        recurse,
+    ],
+    ids=["value", "key", "no errno", "recursion"],
+)
+def test_a_mistake_of_ours_keeps_its_traceback(
+    failing: Callable[[Callable[[], object]], Outcome], work: Callable[[], object]
+) -> None:
+    with pytest.raises((ValueError, KeyError, OSError, RecursionError)):
+        failing(work)
+
+
+def test_a_name_with_line_breaks_stays_on_one_line(tmp_path: Path) -> None:
+    ended = run_cli("verify", tmp_path / "two\nlines.table")
+    assert ended.code == 2
+    assert ended.err.count("\n") == 1
