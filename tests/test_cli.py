@@ -263,7 +263,7 @@ BAD_USE: dict[str, tuple[str, ...]] = {
     "empty sample": ("export", *VARIANT33, "--out", "NEW", "--sample", "0"),
     "negative seed": ("export", *VARIANT33, "--out", "NEW", "--sample", "5", "--seed", "-1"),
     "folder below a file": ("export", *VARIANT33, "--out", "DATA/solved_3x3_m3.table/new"),
-    "picture nowhere": ("stats", *VARIANT33, "--png", "nowhere/depths.png"),
+    "picture below a file": ("stats", *VARIANT33, "--png", "DATA/solved_3x3_m3.table/a.png"),
     "unknown command": ("dissolve",),
     "unknown option": ("solve", "--fast"),
     "unknown option of probe": ("probe", "-/- x", *VARIANT33, "--fast"),
