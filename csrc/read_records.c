@@ -127,6 +127,44 @@ uint64_t ff_read_records(const ff_index *index, const uint8_t *records, uint64_t
     return count;
 }
 
+/* The node with the colours of a full pair swapped. */
+static uint64_t swapped_node(const ff_index *index, uint64_t code) {
+    uint8_t cells[FF_MAX_PIECES], swapped[FF_MAX_PIECES];
+    const int pieces = ff_unpack(code, cells);
+    ff_swap_sides(cells, pieces, swapped);
+    return index->slice_base[pieces] + ff_place_of(index, swapped, pieces, pieces).rank;
+}
+
+/* What a record should say of a side whose node holds this value. */
+static int wanted_value(int value, int y_to_move, int wanted) {
+    if (value == FF_UNDECIDED || value == FF_IMPOSSIBLE) return FF_UNDECIDED;
+    const int x_wins = (value & 1) == y_to_move; /* even: the mover wins */
+    return ff_is_wanted(x_wins ? 1 : -1, wanted) ? value : FF_UNDECIDED;
+}
+
+uint64_t ff_compare_records(const ff_index *index, const uint8_t *records, uint64_t count,
+                            int wanted, const uint8_t *table, ff_disagreement *first) {
+    const int full_pieces = 2 * index->rules.m;
+    ff_subject subject = {.group_code = FF_NO_CODE};
+    for (uint64_t i = 0; i < count; i++) {
+        ff_record record;
+        ff_load_record(records + i * FF_RECORD_BYTES, &record);
+        if (!read_code(index, record.code, &subject)) return i;
+        const int pieces = (int)(record.code >> 60), full = pieces == full_pieces;
+        const uint64_t node = index->slice_base[pieces] + subject.rank;
+        for (int side = 0; side < 2; side++) {
+            if (!full && side != pieces % 2) continue;
+            const uint64_t speaks_of =
+                full && side == 1 ? swapped_node(index, record.code) : node;
+            const int claimed = claimed_value(record.result[side], record.depth[side], side);
+            if (claimed == wanted_value(table[speaks_of], side, wanted)) continue;
+            *first = (ff_disagreement){node, side, (uint8_t)claimed, table[speaks_of]};
+            return i;
+        }
+    }
+    return count;
+}
+
 void ff_mark_impossible(const ff_index *index, uint8_t *table, uint64_t first, uint64_t end) {
     for (uint64_t node = first; node < end;) {
         const int pieces = ff_slice_of(index, node);

@@ -25,6 +25,21 @@ uint64_t ff_read_records(const ff_index *index, const uint8_t *records, uint64_t
                          int wanted, uint64_t *last_code, uint64_t *counts, uint8_t *table,
                          uint8_t *swapped);
 
+/* A record that does not say what a table has. */
+typedef struct {
+    uint64_t node;    /* that the code names */
+    int side;         /* to move: 0 is X */
+    uint8_t claimed;  /* value, by the record */
+    uint8_t expected; /* value, by the table */
+} ff_disagreement;
+
+/* Compares records, all of them good, with a table: of either side to move a record
+ * says what the table has, as far as that is wanted.  The value of a full pair with
+ * Y to move is that of the node with the colours swapped.  Returns how many records
+ * agree before the first one that does not, which `first` describes. */
+uint64_t ff_compare_records(const ff_index *index, const uint8_t *records, uint64_t count,
+                            int wanted, const uint8_t *table, ff_disagreement *first);
+
 /* Marks the impossible nodes first .. end - 1 in a table made from records. */
 void ff_mark_impossible(const ff_index *index, uint8_t *table, uint64_t first, uint64_t end);
 /* end cdef */

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from test_index import mover_has_line
 
-from solver import Rules, swap_colours
+from solver import Rules, solve, swap_colours
 from solver.index import (
     find_nodes,
     list_codes,
@@ -156,3 +156,68 @@ def test_a_result_is_taken_just_where_the_lines_allow_it(rules: Rules) -> None:
             allowed = can_move & ~mover & (opponent == (depth == 0))
             taken = [good_records(rules, claims[i : i + 1]) == 1 for i in range(total)]
             assert (np.array(taken) == allowed).all()
+
+
+# ---- records compared with a table --------------------------------------------------------------
+
+
+def first_difference(
+    rules: Rules, records: NDArray[np.void], wanted: int, table: NDArray[np.uint8]
+) -> tuple[int, int, int, int, int]:
+    """How many records agree with the table, and node, side, claim and expectation of the next."""
+    first = ffi.new("ff_disagreement *")
+    data = np.ascontiguousarray(records).view(np.uint8)
+    agreeing = lib.ff_compare_records(
+        *(index_of(rules), pointer(data, np.uint8, 0), len(records), wanted),
+        *(pointer(table, np.uint8, len(table)), first),
+    )
+    return int(agreeing), first.node, first.side, first.claimed, first.expected
+
+
+@pytest.mark.parametrize("rules", [Rules(3, 2, 2), Rules(3, 3, 3), Rules(3, 4, 3)], ids=str)
+def test_a_table_byte_is_compared_with_just_the_records_that_speak_of_it(rules: Rules) -> None:
+    """A node is spoken of under its own code, and a full one for Y to move under another."""
+    table, total = solve(rules).table, node_count(rules)
+    x, y, to_move = list_positions(0, total, rules)
+    records = np.zeros(total, RECORD)
+    records["code"] = list_codes(0, total, rules)
+    full = np.arange(total) >= slice_bases(rules)[2 * rules.m]
+    speaks_of = {0: np.arange(total), 1: np.arange(total)}
+    sides = np.ones(total, np.int8)
+    swapped = full & ~mover_has_line(x, y, sides, rules)
+    speaks_of[1][swapped] = find_nodes(x[swapped], y[swapped], sides[swapped], rules)[0]
+    for side in (0, 1):
+        value = table[speaks_of[side]].astype(int)
+        told = ((full & (swapped | (side == 0))) | (~full & (to_move == side))) & (value % 255 > 0)
+        records[f"dp{side}"] = np.where(told, np.where(value % 2 == side, 1, -1), 0)
+        records[f"depth{side}"] = np.where(told, value - 1, 0)
+    assert first_difference(rules, records, ANYTHING, table)[0] == total
+    random = np.random.default_rng(5)
+    for node in random.choice(np.flatnonzero(table % 255), 200):
+        wrong = table.copy()
+        wrong[node] = 0
+        agreeing, place, side, claimed, expected = first_difference(rules, records, ANYTHING, wrong)
+        listing = [
+            (record, which)
+            for which in (0, 1)
+            for record in np.flatnonzero(speaks_of[which] == node)
+            if records[record][f"dp{which}"]
+        ]
+        assert (agreeing, side) == min(listing)
+        assert (place, claimed, expected) == (agreeing, table[node], 0)
+
+
+@pytest.mark.parametrize("wanted", [lib.FF_X_WINS, lib.FF_Y_WINS])
+def test_a_players_file_is_compared_with_that_players_wins_alone(wanted: int) -> None:
+    rules = Rules(3, 3, 3)
+    table = solve(rules).table
+    nodes = np.flatnonzero((table % 255 > 0) & (np.arange(len(table)) < slice_bases(rules)[6]))
+    sides = look_up_positions(nodes.astype(np.uint64), rules)[2]
+    x_wins = (table[nodes] % 2 == 0) == (sides == 0)
+    for node, side, x_wins_it in list(zip(nodes, sides, x_wins, strict=True))[::7]:
+        record = np.zeros(1, RECORD)
+        record["code"] = list_codes(int(node), 1, rules)
+        ours = x_wins_it == (wanted == lib.FF_X_WINS)
+        assert first_difference(rules, record, wanted, table)[0] == (0 if ours else 1)
+        record[f"dp{side}"], record[f"depth{side}"] = 1 if x_wins_it else -1, table[node] - 1
+        assert first_difference(rules, record, wanted, table)[0] == (1 if ours else 0)
