@@ -16,7 +16,6 @@ from solver.defense_sample import (
     ILLEGAL,
     Rows,
     Worth,
-    called,
     is_suspect,
     move_worth,
     worth_of,
@@ -24,7 +23,8 @@ from solver.defense_sample import (
 from solver.playout import Positions
 from solver.rules import Position
 from solver.table import Table
-from solver.values import DECIDED, Value
+from solver.values import DECIDED, Value, in_words
+from solver.wording import counted_plies
 
 TABLE, THREATS, RANDOM = range(3)  # the adversaries
 
@@ -300,21 +300,23 @@ def _explain(table: Table, kind: str, root: Position, line: tuple[int, ...]) -> 
             break
     ai = positions[ply].to_move.upper()
     happened = f"{ai} {'won' if ai_won else 'lost'}" if ended else "the game went on"
-    plies = f"{left} plies" if left > 1 else "1 ply"
     against = " against the table's best replies" if kind in (EARLY_WIN, NO_LOSS) else ""
-    explanation = f"is called {called(promise)} for {ai}, yet after {plies}{against} {happened}"
+    explanation = (
+        f"is called {in_words(promise)} for {ai}, "
+        f"yet after {counted_plies(left)}{against} {happened}"
+    )
     return Failure(positions[ply], kind, line[ply:], explanation)
 
 
 def explain_value(table: Table, position: Position) -> Failure:
-    stored = f"is called {called(table.probe(position))} for {position.to_move.upper()}"
+    stored = f"is called {in_words(table.probe(position))} for {position.to_move.upper()}"
     moves = table.moves(position)
     for cell, result, plies in moves:
-        ends, says = position.play(cell).is_over, f"called {called(Value(result, plies))}"
+        ends, says = position.play(cell).is_over, f"called {in_words(Value(result, plies))}"
         if ends != (result == "win" and plies == 1):
             does = "ends the game" if ends else "does not end the game"
             explanation = f"{stored}, but its move {position.rules.cell_name(cell)}, {says}, {does}"
             return Failure(position, INCONSISTENT, (cell,), explanation)
     best = Value(moves[0].result, moves[0].plies)
-    explanation = f"{stored}, but by the values of its successors its best is {called(best)}"
+    explanation = f"{stored}, but by the values of its successors its best is {in_words(best)}"
     return Failure(position, INCONSISTENT, (moves[0].cell,), explanation)

@@ -16,7 +16,6 @@ from solver.index import look_up_positions, node_count, slice_bases, symmetry_of
 from solver.playout import Positions
 from solver.rules import Rules
 from solver.table import Table
-from solver.values import Value
 
 Worth = NDArray[np.int16]
 Rows = NDArray[np.int64]
@@ -55,10 +54,6 @@ def is_suspect(positions: Positions, worth: Worth, moves: Worth) -> NDArray[np.b
     wins = playout.cells_of(playout.winning_cells(positions), positions.rules)
     misjudged = ((moves == WINS_AT_ONCE) != wins).any(axis=1)
     return np.asarray(misjudged | (moves.max(axis=1) != worth))
-
-
-def called(value: Value) -> str:
-    return "a draw" if value.plies is None else f"a {value.result} in {value.plies}"
 
 
 # ---- sampling -----------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from typing import Any
 from solver.probing import Table
 from solver.rules import Position, Rules
 from solver.values import MoveValue, Value
+from solver.wording import counted_plies
 
 LONGEST_LINE = 256  # longer than any forced win that a byte can hold
 DRAWN_LINE = 8  # plies that are shown of a line that never ends
@@ -41,7 +42,7 @@ def outcome(value: Value | MoveValue) -> str:
         return "draw (endless)"
     if value.plies == 0:
         return "lost: the game is over"
-    return f"{value.result} in {value.plies} {'ply' if value.plies == 1 else 'plies'}"
+    return f"{value.result} in {counted_plies(value.plies)}"
 
 
 def line_of(position: Position, cells: Sequence[int]) -> str:

@@ -31,6 +31,7 @@ from solver.probing import Table
 from solver.progress import Progress, Silent
 from solver.rules import Position, Rules
 from solver.values import IMPOSSIBLE
+from solver.wording import counted
 
 READABLE_BEHIND = 16  # the kernels look at sixteen bytes of a row at a time
 
@@ -107,14 +108,14 @@ def solve(
     checkpoints: Checkpoints | None = None,
 ) -> Solution:
     """Solves the variant for both players. The result does not depend on ``threads``."""
-    report = progress or Silent()
+    progress = progress or Silent()
     with Crew(threads) as crew:
         memory = zeroed(np.uint8, _table_bytes(rules))
         _solve_full_slice(
-            rules, memory[slice_bases(rules)[2 * rules.m] :], crew, report, checkpoints
+            rules, memory[slice_bases(rules)[2 * rules.m] :], crew, progress, checkpoints
         )
         table = memory[: node_count(rules) + READABLE_BEHIND]
-        _fill_partial_slices(rules, table, crew, report)
+        _fill_partial_slices(rules, table, crew, progress)
         table = table[:-READABLE_BEHIND]
         return Solution(rules, table, count_values(rules, table, crew))
 
@@ -123,7 +124,7 @@ def _solve_full_slice(
     rules: Rules,
     full: NDArray[np.uint8],
     crew: Crew,
-    report: Progress,
+    progress: Progress,
     checkpoints: Checkpoints | None,
 ) -> None:
     groups = slice_sizes(rules)[2 * rules.m - 2]
@@ -137,14 +138,14 @@ def _solve_full_slice(
     )
 
     def one_pass(label: str, kernel: Callable[[Any], int], what: str) -> int:
-        report.begin(label, run.tiles, "tile")
-        parts = crew.share(run.tiles, kernel, step=TILES_AT_A_TIME, report=report.reach)
+        progress.begin(label, run.tiles, "tile")
+        parts = crew.share(run.tiles, kernel, step=TILES_AT_A_TIME, report=progress.reach)
         if min(parts) < 0:
             raise FadefourError(
                 f"{rules}: a forced win takes more than {lib.FF_DEEPEST - 1} plies, "
                 "which a byte per position cannot hold"
             )
-        report.end(f"{sum(parts):>14,} {what}")
+        progress.end(f"{sum(parts):>14,} {what}")
         return sum(parts)
 
     saved = checkpoints.load(full[: _unfolded_full(rules)]) if checkpoints else None
@@ -172,20 +173,20 @@ def _solve_full_slice(
 
 
 def _fill_partial_slices(
-    rules: Rules, table: NDArray[np.uint8], crew: Crew, report: Progress
+    rules: Rules, table: NDArray[np.uint8], crew: Crew, progress: Progress
 ) -> None:
     index, sizes = index_of(rules), slice_sizes(rules)
     start = pointer(table, np.uint8, node_count(rules) + READABLE_BEHIND)
     for pieces in range(2 * rules.m - 1, 0, -1):
         tiles = lib.ff_fill_tiles(index, pieces)
-        report.begin(f"{pieces} pieces", tiles, "tile")
+        progress.begin(counted(pieces, "piece"), tiles, "tile")
         parts = crew.share(
             tiles,
             partial(lib.ff_fill_slice, index, start, pieces),
             step=TILES_AT_A_TIME,
-            report=report.reach,
+            report=progress.reach,
         )
-        report.end(f"{sum(parts):>14,} of {sizes[pieces]:,} decided")
+        progress.end(f"{sum(parts):>14,} of {sizes[pieces]:,} decided")
     lib.ff_fill_root(index, start)
 
 

@@ -102,7 +102,11 @@ def best_first(value: Value | MoveValue) -> int:
 
 def describe(byte: int) -> str:
     """A table byte in words."""
-    if byte == IMPOSSIBLE:
-        return "impossible"
-    result, plies = value_of_byte(byte)
-    return result if plies is None else f"{result} in {plies}"
+    return "impossible" if byte == IMPOSSIBLE else in_words(value_of_byte(byte))
+
+
+def in_words(value: Value) -> str:
+    """``a draw``, ``a win in 5``, ``a finished game``."""
+    if value.plies is None:
+        return "a draw"
+    return f"a {value.result} in {value.plies}" if value.plies else "a finished game"

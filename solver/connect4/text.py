@@ -9,6 +9,7 @@ from typing import Any
 from solver.connect4.position import COLUMN_BITS, COLUMNS, ROWS, Connect4Position
 from solver.connect4.sets import SetCheck
 from solver.connect4.solver import Connect4Move, Connect4Solver, Connect4Value
+from solver.wording import counted_plies
 
 STONES = "XO"
 """The first player's and the second player's."""
@@ -32,7 +33,7 @@ def outcome(value: Connect4Value | Connect4Move) -> str:
     """``win in 5 plies (score 18)``, ``draw on the full board``, ``lost: the game is over``."""
     if value.plies == 0:
         return "draw: the board is full" if value.result == "draw" else "lost: the game is over"
-    plies = f"in {value.plies} {'ply' if value.plies == 1 else 'plies'}"
+    plies = f"in {counted_plies(value.plies)}"
     if value.result == "draw":
         return f"draw, the board full {plies}"
     return f"{value.result} {plies} (score {value.score:+d})"
