@@ -103,8 +103,7 @@ static int read_claims(const ff_index *index, const ff_record *record, int wante
 }
 
 uint64_t ff_read_records(const ff_index *index, const uint8_t *records, uint64_t count,
-                         int wanted, uint64_t *last_code, uint64_t *counts, uint8_t *table,
-                         uint8_t *swapped) {
+                         int wanted, uint64_t *last_code, uint64_t *counts, uint8_t *table) {
     const int full_pieces = 2 * index->rules.m;
     ff_subject subject = {.group_code = FF_NO_CODE};
     for (uint64_t i = 0; i < count; i++) {
@@ -118,11 +117,11 @@ uint64_t ff_read_records(const ff_index *index, const uint8_t *records, uint64_t
         for (int side = 0; side < 2; side++)
             if (value[side]) counts[side * 256 + value[side]]++;
         if (table == NULL) continue;
-        const int pieces = (int)(record.code >> 60), full = pieces == full_pieces;
+        const int pieces = (int)(record.code >> 60);
+        const int claimed = value[pieces == full_pieces ? 0 : pieces % 2];
         /* Of a file that is not sorted, two parts may hold the same code. */
-        ff_shared_store(&table[index->slice_base[pieces] + subject.rank],
-                        (uint8_t)value[full ? 0 : pieces % 2]);
-        if (full) ff_shared_store(&swapped[subject.rank], (uint8_t)value[1]);
+        if (claimed)
+            ff_shared_store(&table[index->slice_base[pieces] + subject.rank], (uint8_t)claimed);
     }
     return count;
 }

@@ -19,11 +19,10 @@
  * side that cannot be to move or of an impossible position, finished exactly where
  * there is a line.  Returns how many are good before the first bad one; stores the
  * last code (UINT64_MAX, which is no code, before the first record).  Where `table`
- * is given, enters the results: table[node] for the side that the code speaks of,
- * swapped[rank] for Y to move in the full slice. */
+ * is given, enters the results of the side that the code speaks of: X in the full
+ * slice. */
 uint64_t ff_read_records(const ff_index *index, const uint8_t *records, uint64_t count,
-                         int wanted, uint64_t *last_code, uint64_t *counts, uint8_t *table,
-                         uint8_t *swapped);
+                         int wanted, uint64_t *last_code, uint64_t *counts, uint8_t *table);
 
 /* A record that does not say what a table has. */
 typedef struct {

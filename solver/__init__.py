@@ -3,7 +3,7 @@
 Data flows one way: rules -> index -> retrograde -> records and table -> audit, defence, export.
 """
 
-from solver.audit import Audit, audit_table, verify_folder
+from solver.audit import Audit, audit_table
 from solver.errors import (
     CorruptTableError,
     FadefourError,
@@ -18,6 +18,7 @@ from solver.retrograde import Solution, solve
 from solver.rules import Position, Rules
 from solver.table import DenseTable, open_table, write_table
 from solver.values import MoveValue, Value
+from solver.verify import Verification, verify_folder
 
 __all__ = [
     "Audit",
@@ -34,6 +35,7 @@ __all__ = [
     "Symmetry",
     "Table",
     "Value",
+    "Verification",
     "audit_table",
     "canonicalise",
     "find_nodes",

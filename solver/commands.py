@@ -9,7 +9,6 @@ from pathlib import Path
 import click
 
 from solver import records
-from solver.audit import verify_folder
 from solver.checkpoint import CheckpointFile
 from solver.command_options import (
     game_option,
@@ -23,7 +22,7 @@ from solver.command_options import (
 from solver.defense import check_defense
 from solver.drawing import ProbeReport
 from solver.errors import InputError
-from solver.estimate import estimate
+from solver.estimate import estimate_solve
 from solver.export import ExportOptions, export
 from solver.index import impossible_message
 from solver.kernels import Crew
@@ -35,6 +34,7 @@ from solver.statistics import Statistics, histogram_png
 from solver.storage import writing_in
 from solver.summary import summarise
 from solver.table import DenseTable, open_table, table_path, write_table
+from solver.verify import estimate_folder, verify_folder
 
 
 @click.command("solve")
@@ -80,7 +80,7 @@ def solve_command(
     if not checkpoint_minutes >= 0:  # nan is not
         raise InputError(f"--checkpoint-minutes {checkpoint_minutes}: use 0 or more")
     players = [] if table_only or stats_only else list("xy" if player == "both" else player)
-    needs = estimate(rules, folder, players, table=not stats_only)
+    needs = estimate_solve(rules, folder, players, table=not stats_only)
     if only_estimate:
         show(as_json, needs.to_dict(), str(needs))
         needs.refuse_if_too_large()
@@ -174,9 +174,12 @@ def verify_command(
         return
     if files:
         raise InputError(f"'{files[0]}': files are for --game connect4; of drop-oldest use --data")
-    audit = verify_folder(folder, rules, threads=threads, progress=progress_for(as_json))
-    show(as_json, audit.to_dict(), str(audit))
-    if not audit.ok:
+    needs = estimate_folder(folder, rules)
+    if needs.is_large and not as_json:
+        click.echo(str(needs), err=True)
+    report = verify_folder(folder, rules, threads=threads, progress=progress_for(as_json))
+    show(as_json, report.to_dict(), str(report))
+    if not report.ok:
         sys.exit(1)
 
 

@@ -1,4 +1,4 @@
-"""What a solve will take, said before it starts: memory, disk and rough time."""
+"""What a solve or a verification will take, before it starts: memory, disk and rough time."""
 
 from __future__ import annotations
 
@@ -14,10 +14,13 @@ from solver.records import HEADER_BYTES, RECORD_BYTES
 from solver.retrograde import work_bytes
 from solver.rules import Rules
 
-# Measured on two threads (bench/log.md): nodes solved, and bytes written and checksummed, a
-# second. Rough on purpose: variants differ in how many positions are decided.
-NODES_A_SECOND = 120e6
-BYTES_A_SECOND = 400e6
+# Measured on two threads (bench/log.md): nodes solved or audited, and bytes written or read with
+# their checksums, per second. Rough on purpose: variants differ in how many positions are decided.
+NODES_PER_SECOND = 120e6
+AUDITED_PER_SECOND = 40e6
+BYTES_PER_SECOND = 400e6
+
+LARGE = 1_000_000_000  # nodes
 
 PYTHON_BYTES = 100 << 20
 
@@ -46,11 +49,17 @@ class Estimate:
         }
 
     def __str__(self) -> str:
+        disk = f"up to {_gb(self.disk)} of disk ({_gb(self.disk_available)} free), "
         return (
             f"{self.rules.name}: {self.nodes:,} nodes; needs {_gb(self.memory)} of memory "
-            f"({_gb(self.memory_available)} available), up to {_gb(self.disk)} of disk "
-            f"({_gb(self.disk_available)} free), roughly {_time(self.seconds)}"
+            f"({_gb(self.memory_available)} available), {disk if self.disk else ''}"
+            f"roughly {_time(self.seconds)}"
         )
+
+    @property
+    def is_large(self) -> bool:
+        """So large that a command says what it will take before it starts."""
+        return self.nodes >= LARGE
 
     def refuse_if_too_large(self) -> None:
         if self.memory > self.memory_available:
@@ -78,7 +87,7 @@ def _existing(folder: Path) -> Path:
     return folder
 
 
-def estimate(rules: Rules, folder: Path, players: list[str], table: bool) -> Estimate:
+def estimate_solve(rules: Rules, folder: Path, players: list[str], table: bool) -> Estimate:
     """What solving takes; ``players`` whose ``.data`` files are written, and the dense table."""
     nodes, full = node_count(rules), slice_sizes(rules)[2 * rules.m]
     memory = work_bytes(rules) + PYTHON_BYTES + (full if players else 0)
@@ -89,7 +98,18 @@ def estimate(rules: Rules, folder: Path, players: list[str], table: bool) -> Est
         nodes,
         memory,
         disk,
-        0.1 + nodes / NODES_A_SECOND + disk / BYTES_A_SECOND,
+        0.1 + nodes / NODES_PER_SECOND + disk / BYTES_PER_SECOND,
         available_memory(),
         shutil.disk_usage(_existing(folder)).free,
     )
+
+
+def estimate_verify(rules: Rules, files: list[Path]) -> Estimate:
+    """What verifying these files takes.
+
+    The audit reads a table all over, whether it is a mapped file or made from records.
+    """
+    nodes = node_count(rules)
+    to_read = sum(path.stat().st_size for path in files)
+    seconds = 0.1 + nodes / AUDITED_PER_SECOND + to_read / BYTES_PER_SECOND
+    return Estimate(rules, nodes, nodes + PYTHON_BYTES, 0, seconds, available_memory(), 0)

@@ -24,7 +24,7 @@ import hashlib
 import json
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
@@ -297,19 +297,31 @@ def check_block(path: Path, manifest: Manifest, block: int, data: Any, remedy: s
         )
 
 
-def checked_blocks(path: Path, manifest: Manifest, remedy: str) -> Iterator[bytes]:
-    """Reads a file block by block, each checked; constant memory."""
+def checked_blocks(
+    path: Path, manifest: Manifest, remedy: str, *, whole: bool = False
+) -> Iterator[bytes]:
+    """Reads a file block by block, each checked; constant memory.
+
+    With ``whole`` the checksum of the whole file is checked too, after the last block.
+    """
+    sha256 = hashlib.sha256()
     with open(path, "rb") as source:
         for block in range(len(manifest.crc32)):
             data = source.read(manifest.block_bytes)
             check_block(path, manifest, block, data, remedy)
+            if whole:
+                sha256.update(data)
             yield data
-
-
-def check_whole(path: Path, manifest: Manifest, remedy: str) -> None:
-    """Checks all block checksums and the whole one."""
-    whole = hashlib.sha256()
-    for data in checked_blocks(path, manifest, remedy):
-        whole.update(data)
-    if whole.hexdigest() != manifest.sha256:
+    if whole and sha256.hexdigest() != manifest.sha256:
         raise CorruptTableError(f"'{path}' does not match its SHA-256: {remedy}")
+
+
+def check_whole(
+    path: Path, manifest: Manifest, remedy: str, reach: Callable[[int], None] | None = None
+) -> None:
+    """Checks all block checksums and the whole one; ``reach`` is told the bytes read so far."""
+    done = 0
+    for data in checked_blocks(path, manifest, remedy, whole=True):
+        done += len(data)
+        if reach is not None:
+            reach(done)

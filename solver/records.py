@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,12 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solver.errors import CorruptTableError
-from solver.index import node_count, slice_sizes
+from solver.index import node_count, position_of, slice_sizes
 from solver.kernels import Crew, ffi, index_of, lib, pointer
 from solver.machine import zeroed
 from solver.manifest import Manifest, NewFile, checked_blocks, open_manifest
 from solver.progress import Progress, Silent
-from solver.rules import Rules
+from solver.rules import Position, Rules
+from solver.values import IMPOSSIBLE, UNDECIDED
 
 Bytes = NDArray[np.uint8]
 
@@ -35,11 +36,9 @@ RECORD_BYTES, HEADER_BYTES = 14, 8
 NO_CODE = 2**64 - 1
 NODES_AT_A_TIME = 1 << 18
 CHUNK_BYTES = 1 << 20
-WANTED: dict[str, int] = {
-    "xwin": lib.FF_X_WINS,
-    "ywin": lib.FF_Y_WINS,
-    "game_tree": lib.FF_X_WINS | lib.FF_Y_WINS,
-}
+BOTH: int = lib.FF_X_WINS | lib.FF_Y_WINS
+WANTED: dict[str, int] = {"xwin": lib.FF_X_WINS, "ywin": lib.FF_Y_WINS, "game_tree": BOTH}
+SIDES = ("x_to_move", "y_to_move")
 
 
 def data_path(folder: Path, kind: str, rules: Rules) -> Path:
@@ -87,7 +86,7 @@ def write_wins(
     progress: Progress | None = None,
 ) -> Manifest:
     """Writes ``xwin`` or ``ywin`` from a solved table and its colour swap."""
-    report, path = progress or Silent(), data_path(folder, kind, rules)
+    progress, path = progress or Silent(), data_path(folder, kind, rules)
     nodes = node_count(rules)
     source = (
         index_of(rules),
@@ -110,23 +109,23 @@ def write_wins(
     spans = list(_ranges(nodes, NODES_AT_A_TIME))
     sizes = list(crew.map(records_in, spans))
     count, counts = sum(sizes), np.zeros(512, np.uint64)
-    report.begin(path.name, nodes, "node")
+    progress.begin(path.name, nodes, "node")
     with NewFile(path, kind, rules, HEADER_BYTES + count * RECORD_BYTES) as new:
         new.write(struct.pack("<Q", count))
         parts = crew.map(lambda part: records_of(*part), zip(spans, sizes, strict=True))
-        for span, (records, some) in zip(spans, parts, strict=True):
+        for span, (records, counted) in zip(spans, parts, strict=True):
             new.write(records)
-            counts += some
-            report.reach(span[1])
+            counts += counted
+            progress.reach(span[1])
         manifest = new.commit({"records": count, **_counts_by_depth(counts)})
-    report.end(f"{count:>14,} records")
+    progress.end(f"{count:>14,} records")
     return manifest
 
 
 def _counts_by_depth(counts: NDArray[np.uint64]) -> dict[str, Any]:
     """Counts [2 * 256] by side to move and table byte, as the manifest shows them."""
     shown: dict[str, Any] = {}
-    for side, name in enumerate(("x_to_move", "y_to_move")):
+    for side, name in enumerate(SIDES):
         for value in np.flatnonzero(counts[side * 256 : side * 256 + 256]):
             winner = "x_wins" if (value % 2 == 0) == (side == 0) else "y_wins"
             depths = shown.setdefault(name, {}).setdefault(winner, {})
@@ -138,7 +137,7 @@ def _counts_by_depth(counts: NDArray[np.uint64]) -> dict[str, Any]:
 
 
 class Chunk(NamedTuple):
-    """Some records of a file, uint8 [14 * some], the first one's number and the code before it."""
+    """Records of a file, uint8 [14 * N], the first one's number and the code before it."""
 
     number: int
     before: int
@@ -171,21 +170,22 @@ class RecordFile:
     def wanted(self) -> int:
         return WANTED[self.kind] | (int(lib.FF_EVERYTHING) if self.is_complete else 0)
 
-    def chunks(self) -> Iterator[Chunk]:
-        """All records in order, about a megabyte at a time, checked against block checksums."""
+    def chunks(self, *, whole: bool = False) -> Iterator[Chunk]:
+        """All records in order, about a megabyte at a time, checked against block checksums; with
+        ``whole`` against the file's own checksum too, at the end."""
         number, before = 0, NO_CODE
         parts, size, skip = [b""], 0, HEADER_BYTES
-        for block in checked_blocks(self.path, self.manifest, self.remedy):
+        for block in checked_blocks(self.path, self.manifest, self.remedy, whole=whole):
             parts.append(block[skip:] if skip else block)
             size, skip = size + len(parts[-1]), 0
-            some = size // RECORD_BYTES
-            if some and (size >= CHUNK_BYTES or number + some == self.count):
+            complete = size // RECORD_BYTES
+            if complete and (size >= CHUNK_BYTES or number + complete == self.count):
                 data = b"".join(parts)
-                records = np.frombuffer(data, np.uint8, some * RECORD_BYTES)
+                records = np.frombuffer(data, np.uint8, complete * RECORD_BYTES)
                 yield Chunk(number, before, records)
-                number += some
+                number += complete
                 before = int(records[-RECORD_BYTES:][:8].view(np.uint64)[0])
-                parts = [data[some * RECORD_BYTES :]]
+                parts = [data[complete * RECORD_BYTES :]]
                 size = len(parts[0])
 
     def bad_record(self, number: int) -> CorruptTableError:
@@ -218,16 +218,11 @@ def open_records(
     return opened
 
 
-def check_chunk(
-    source: RecordFile,
-    chunk: Chunk,
-    table: Bytes | None = None,
-    swapped: Bytes | None = None,
-) -> NDArray[np.uint64]:
+def check_chunk(source: RecordFile, chunk: Chunk, table: Bytes | None = None) -> NDArray[np.uint64]:
     """Checks records in full: order, canonical codes, results, depths, lines on the board.
 
-    Enters their results into ``table`` and ``swapped`` where given (see ``read_into_tables``).
-    Returns counts uint64 [512] by side to move and table byte.
+    Enters their results into ``table`` if there is one (see ``check_records``). Returns counts
+    uint64 [512] by side to move and table byte.
     """
     counts = np.zeros(512, np.uint64)
     good = lib.ff_read_records(
@@ -238,37 +233,99 @@ def check_chunk(
         ffi.new("uint64_t *", chunk.before),
         pointer(counts, np.uint64, 512),
         ffi.NULL if table is None else pointer(table, np.uint8, node_count(source.rules)),
-        ffi.NULL if swapped is None else pointer(swapped, np.uint8, 0),
     )
     if good < chunk.size:
         raise source.bad_record(chunk.number + good)
     return counts
 
 
-def read_into_tables(
-    source: RecordFile, table: Bytes, swapped: Bytes, crew: Crew, progress: Progress | None = None
-) -> None:
-    """Checks every record in full and enters its results: ``table`` uint8 [nodes] for the side to
-    move (X in the full slice), ``swapped`` uint8 [full nodes] for Y to move in the full slice."""
-    report = progress or Silent()
+@dataclass(frozen=True)
+class Disagreement:
+    """A record that does not say what a table has, both as table bytes; 0 where it says nothing."""
+
+    position: Position
+    claimed: int
+    expected: int
+
+
+class CheckedRecords(NamedTuple):
+    """How many results a file lists, by side to move and table byte, uint64 [2, 256], and its first
+    disagreement with a table, if it was compared with one."""
+
+    claims: NDArray[np.uint64]
+    disagreement: Disagreement | None
+
+
+def _first_disagreement(source: RecordFile, chunk: Chunk, table: Bytes) -> Disagreement | None:
+    """Compares records, which have been checked, with a table; see ``csrc/read_records.h``."""
+    first = ffi.new("ff_disagreement *")
+    agreeing = lib.ff_compare_records(
+        index_of(source.rules),
+        pointer(chunk.records, np.uint8, len(chunk.records)),
+        chunk.size,
+        source.wanted,
+        pointer(table, np.uint8, node_count(source.rules)),
+        first,
+    )
+    if agreeing == chunk.size:
+        return None
+    listed = position_of(first.node, source.rules)
+    position = replace(listed, to_move="y" if first.side else "x")
+    return Disagreement(position, int(first.claimed), int(first.expected))
+
+
+def check_records(
+    source: RecordFile,
+    crew: Crew,
+    progress: Progress | None = None,
+    *,
+    enter_into: Bytes | None = None,
+    compare_with: Bytes | None = None,
+) -> CheckedRecords:
+    """Reads a file once and checks everything: checksums, every record in full, counts.
+
+    ``enter_into``: a table, uint8 [nodes], that takes the results of the side to move, which is X
+    in the full slice. ``compare_with``: a table that the results, with X and with Y to move,
+    should be those of. Raises CorruptTableError for damage of any kind.
+    """
+    progress = progress or Silent()
     counts, done = np.zeros(512, np.uint64), 0
+    disagreement: Disagreement | None = None
 
-    def enter(chunk: Chunk) -> tuple[int, NDArray[np.uint64]]:
-        return chunk.size, check_chunk(source, chunk, table, swapped)
+    def check(chunk: Chunk) -> tuple[int, NDArray[np.uint64], Disagreement | None]:
+        counted = check_chunk(source, chunk, enter_into)
+        differs = compare_with is not None and _first_disagreement(source, chunk, compare_with)
+        return chunk.size, counted, differs or None
 
-    report.begin(source.path.name, source.count, "record")
-    for some, counted in crew.map(enter, source.chunks()):
+    progress.begin(source.path.name, source.count, "record")
+    for size, counted, differs in crew.map(check, source.chunks(whole=True)):
         counts += counted
-        done += some
-        report.reach(done)
-    counted_by_depth = _counts_by_depth(counts)
-    for side in ("x_to_move", "y_to_move"):
-        if source.manifest.counts.get(side, {}) != counted_by_depth.get(side, {}):
+        done += size
+        disagreement = disagreement or differs
+        progress.reach(done)
+    by_depth = _counts_by_depth(counts)
+    for side in SIDES:
+        if source.manifest.counts.get(side, {}) != by_depth.get(side, {}):
             raise CorruptTableError(
                 f"'{source.path}': its manifest's counts are not those of its records: "
                 f"{source.remedy}"
             )
-    report.end(f"{done:>14,} records checked")
+    progress.end(f"{done:>14,} records checked")
+    return CheckedRecords(counts.reshape(2, 256), disagreement)
+
+
+def claims_expected(source: RecordFile, counts: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """How many results of each kind the file should list, by side to move and table byte, uint64
+    [2, 256], if a table has ``counts`` uint64 [slices, 256]."""
+    claims = np.zeros((2, 256), np.uint64)
+    byte = np.arange(256)
+    for side, winner_of_even in enumerate((lib.FF_X_WINS, lib.FF_Y_WINS)):
+        winner = np.where(byte % 2 == 0, winner_of_even, BOTH - winner_of_even)
+        listed = (winner & source.wanted != 0) & (byte != UNDECIDED) & (byte != IMPOSSIBLE)
+        for pieces, by_byte in enumerate(counts):
+            if pieces == 2 * source.rules.m or pieces % 2 == side:
+                claims[side] += np.where(listed, by_byte, 0).astype(np.uint64)
+    return claims
 
 
 def mark_impossible(rules: Rules, table: Bytes, crew: Crew) -> None:
@@ -384,11 +441,11 @@ def merge(
     progress: Progress | None = None,
 ) -> Manifest:
     """Merges the X-win and Y-win files of a folder into its game tree."""
-    report = progress or Silent()
+    progress = progress or Silent()
     wins = [open_records(data_path(folder, kind, rules), kind, rules) for kind in ("xwin", "ywin")]
     count = node_count(rules) if complete else count_merged(*wins)
     path = data_path(folder, "game_tree", rules)
-    report.begin(path.name, count, "record")
+    progress.begin(path.name, count, "record")
     done = 0
     with (
         Crew(threads) as checkers,
@@ -400,15 +457,15 @@ def merge(
         for chunk in reader.ahead(completed_chunks(rules, chunks) if complete else chunks):
             new.write(chunk)
             done += len(chunk) // RECORD_BYTES
-            report.reach(done)
+            progress.reach(done)
         manifest = new.commit({"records": count, "complete": complete, **_joined_counts(wins)})
-    report.end(f"{count:>14,} records")
+    progress.end(f"{count:>14,} records")
     return manifest
 
 
 def _joined_counts(wins: list[RecordFile]) -> dict[str, Any]:
     joined: dict[str, Any] = {}
     for source in wins:
-        for side in ("x_to_move", "y_to_move"):
+        for side in SIDES:
             joined.setdefault(side, {}).update(source.manifest.counts.get(side, {}))
     return joined

@@ -99,8 +99,7 @@ def good_records(rules: Rules, records: NDArray[np.void]) -> int:
     return int(
         lib.ff_read_records(
             *(index_of(rules), pointer(data, np.uint8, 0), len(records), ANYTHING),
-            *(ffi.new("uint64_t *", NO_CODE), pointer(counts, np.uint64, 512)),
-            *(ffi.NULL, ffi.NULL),
+            *(ffi.new("uint64_t *", NO_CODE), pointer(counts, np.uint64, 512), ffi.NULL),
         )
     )
 

@@ -23,7 +23,6 @@ from solver import (
     Position,
     Rules,
     Solution,
-    audit_table,
     merge,
     open_records,
     open_table,
@@ -36,8 +35,7 @@ from solver import (
 )
 from solver.kernels import Crew
 from solver.manifest import NewFile
-from solver.records import data_path, mark_impossible, read_into_tables
-from solver.retrograde import count_values
+from solver.records import check_records, data_path, mark_impossible
 
 RULES33 = Rules(3, 3, 3)
 VARIANT33 = ("--n", "3", "--m", "3")
@@ -434,11 +432,20 @@ def snapshot(folder: Path) -> dict[str, bytes]:
 
 
 def assert_refused(fadefour: Callable[..., Any], folder: Path, named: str, *command: str) -> None:
-    """Exit code 2, one line that names the file and the way out, and nothing changed."""
+    """One line that names the file and the way out, and nothing changed. To find damage is what
+    verify is for: a failed check, exit code 1. Others cannot go on: exit code 2."""
     before = snapshot(folder)
     ended = fadefour(*command, *VARIANT33, "--data", folder, "--json")
-    assert (ended.code, ended.out) == (2, "")
-    assert re.fullmatch(rf"fadefour: .*{named}.*run 'fadefour solve.*\n", ended.err)
+    if command == ("verify",):
+        assert (ended.code, ended.err) == (1, "")
+        report = json.loads(ended.out)
+        assert report["ok"] is False
+        lines = report["problems"]
+    else:
+        assert (ended.code, ended.out) == (2, "")
+        lines = ended.err.splitlines()
+        assert len(lines) == 1 and lines[0].startswith("fadefour: ")
+    assert any(re.fullmatch(rf"[^\n]*{named}.*run 'fadefour solve.*", line) for line in lines)
     assert snapshot(folder) == before
 
 
@@ -514,20 +521,12 @@ def test_a_count_that_the_size_contradicts_is_refused(
         assert_refused(fadefour, copy33, XWIN, *command)
 
 
-def problems_of(folder: Path) -> list[str]:
-    """What verify finds wrong, or refuses to go on with."""
-    try:
-        return verify_folder(folder, RULES33).problems
-    except CorruptTableError as error:
-        return [str(error)]
-
-
 def test_a_complete_tree_that_leaves_out_a_draw_is_refused(copy33: Path) -> None:
     merge(copy33, RULES33, complete=True)
     found = read_records(copy33 / TREE)
     found.remove(next(record for record in found if record.dp0 == record.dp1 == 0))
     craft(copy33 / TREE, "game_tree", found, complete=True)
-    assert any(TREE in problem for problem in problems_of(copy33))
+    assert any(TREE in problem for problem in verify_folder(copy33, RULES33).problems)
 
 
 def test_counts_in_a_manifest_that_the_records_contradict_are_found(copy33: Path) -> None:
@@ -541,7 +540,7 @@ def test_counts_in_a_manifest_that_the_records_contradict_are_found(copy33: Path
         else:
             body["counts"]["bytes_by_slice"]["6"]["2"] += 1
         manifest.write_text(json.dumps(body))
-        assert any(name in problem for problem in problems_of(folder)), name
+        assert any(name in problem for problem in verify_folder(folder, RULES33).problems), name
 
 
 # ---- tables from records ------------------------------------------------------------------------
@@ -562,183 +561,18 @@ def test_table_to_records_to_table_gives_the_same_bytes(
         kinds = ("game_tree",)
     table = np.zeros(len(solution.table), np.uint8)
     with Crew(2) as crew:
-        swapped = np.zeros(len(swap_colours(rules, solution.table, crew)), np.uint8)
         for kind in kinds:
-            one, other = np.zeros_like(table), np.zeros_like(swapped)
             source = open_records(data_path(tmp_path, kind, rules), kind, rules)
-            read_into_tables(source, one, other, crew)
-            table |= one
-            swapped |= other
+            check_records(source, crew, enter_into=table)
         mark_impossible(rules, table, crew)
         assert table.tobytes() == solution.table.tobytes()
+        swapped = swap_colours(rules, table, crew)
         folder = tmp_path / "again"
         folder.mkdir()
         for kind in ("xwin", "ywin"):
             write_wins(folder, kind, rules, table, swapped, crew)
             name = data_path(Path(), kind, rules).name
             assert (folder / name).read_bytes() == (tmp_path / name).read_bytes()
-
-
-# ---- verify -------------------------------------------------------------------------------------
-
-
-def rewrite_table(folder: Path, table: np.ndarray[Any, Any]) -> None:
-    """A table with valid checksums and counts, whatever it says."""
-    with Crew(1) as crew:
-        write_table(folder, Solution(RULES33, table, count_values(RULES33, table, crew)))
-
-
-def test_verify_passes_and_counts_what_brute_force_counts(
-    copy33: Path, truth33: TRUTH, fadefour: Callable[..., Any]
-) -> None:
-    ended = fadefour("verify", *VARIANT33, "--data", copy33, "--json")
-    assert ended.code == 0
-    told = json.loads(ended.out)
-    assert told["ok"] is True
-    assert told["problems"] == []
-    assert set(told["files"]) == {TABLE, XWIN, YWIN, TREE}
-    nodes = {  # a full pair with Y to move is the node of its colour swap
-        least_image((x, y)): value
-        for (x, y, side), value in truth33.items()
-        if not (side == 1 and len(y) == 3)
-    }
-    wins = sum(result == 1 for result, _ in nodes.values())
-    finished = sum(plies == 0 for _, plies in nodes.values())
-    losses = sum(result == -1 for result, _ in nodes.values()) - finished
-    assert told["nodes"] == {
-        "checked": 9_910,
-        "wins": wins,
-        "losses": losses,
-        "finished": finished,
-        "draws": len(nodes) - wins - losses - finished,
-        "impossible": 9_910 - len(nodes),
-        "wrong": 0,
-    }
-    words = fadefour("verify", *VARIANT33, "--data", copy33)
-    assert words.code == 0
-    assert words.out.splitlines()[-1] == "verified"
-
-
-@pytest.mark.parametrize("kept", [(TABLE,), (XWIN, YWIN), (TREE,)], ids=str)
-def test_verify_passes_on_every_account_of_its_own(copy33: Path, kept: tuple[str, ...]) -> None:
-    for name in {TABLE, XWIN, YWIN, TREE} - set(kept):
-        (copy33 / name).unlink()
-    audit = verify_folder(copy33, RULES33)
-    assert audit.ok
-    assert set(audit.files) == set(kept)
-    assert audit.checked == 9_910
-
-
-def test_verify_names_a_flipped_label_in_words(copy33: Path, fadefour: Callable[..., Any]) -> None:
-    """Node numbers follow code order, so the records of a complete tree name the nodes."""
-    merge(copy33, RULES33, complete=True)
-    found = read_records(copy33 / TREE)
-    for name in (XWIN, YWIN, TREE):
-        (copy33 / name).unlink()
-    table = np.fromfile(copy33 / TABLE, np.uint8)
-    node = next(i for i, record in enumerate(found) if record.dp0 == 1 and record.depth0 == 13)
-    x, y = decode(found[node].code)
-    position = Position(x, y, "x", RULES33)
-    table[node] = 0
-    rewrite_table(copy33, table)
-    ended = fadefour("verify", *VARIANT33, "--data", copy33)
-    assert ended.code == 1
-    assert f"WRONG: '{position}' is stored as draw, its successors make it win in 13" in ended.out
-    assert ended.out.splitlines()[-1] == "verification FAILED"
-    as_json = fadefour("verify", *VARIANT33, "--data", copy33, "--json")
-    assert as_json.code == 1
-    assert json.loads(as_json.out)["ok"] is False
-
-
-def test_the_audit_finds_any_single_wrong_byte(solved33: Path) -> None:
-    """A position is none of its own successors: they still say what its byte should be."""
-    right = np.fromfile(solved33 / TABLE, np.uint8)
-    with Crew(1) as crew:
-        assert audit_table(RULES33, right, crew).ok
-        for place, node in enumerate([0, 1, 3, *range(50, len(right), 97)]):
-            wrong = right.copy()
-            others = [
-                b for b in (0, 1, 2, 3, 12, 13, 254, 255, right[node] ^ 2) if b != right[node]
-            ]
-            wrong[node] = others[place % len(others)]
-            audit = audit_table(RULES33, wrong, crew)
-            assert audit.wrong >= 1
-            assert audit.checked == len(right)
-            assert audit.problems
-
-
-def test_verify_names_a_record_that_disagrees_with_the_table(
-    copy33: Path, fadefour: Callable[..., Any]
-) -> None:
-    found = read_records(copy33 / TREE)
-    place = full_place(found, lambda r: r.dp0 == 1 and r.depth0 == 5)
-    x, y = decode(found[place].code)
-    found[place] = found[place]._replace(depth0=7)
-    craft(copy33 / TREE, "game_tree", found, complete=False)
-    ended = fadefour("verify", *VARIANT33, "--data", copy33, "--json")
-    assert ended.code == 1
-    problems = json.loads(ended.out)["problems"]
-    name = str(Position(x, y, "x", RULES33))
-    assert any(name in problem and TREE in problem for problem in problems)
-
-
-def test_verify_finds_a_result_that_only_one_colour_has(
-    copy33: Path, fadefour: Callable[..., Any]
-) -> None:
-    """dp1 of a full record speaks of the node that the colour swap of another record speaks of."""
-    found = read_records(copy33 / XWIN)
-    place = full_place(found, lambda r: r.dp0 == 0 and r.dp1 == 1 and r.depth1 == 2)
-    del found[place]
-    craft(copy33 / XWIN, "xwin", found)
-    for name in (TABLE, TREE):
-        (copy33 / name).unlink()
-    ended = fadefour("verify", *VARIANT33, "--data", copy33)
-    assert ended.code == 1
-    assert re.search(r"WRONG: .*colours swapped", ended.out)
-
-
-@pytest.mark.parametrize("name", [TABLE, XWIN, YWIN, TREE])
-def test_verify_of_damaged_files_exits_2(
-    copy33: Path, fadefour: Callable[..., Any], name: str
-) -> None:
-    data = bytearray((copy33 / name).read_bytes())
-    data[-7] ^= 64
-    (copy33 / name).write_bytes(data)
-    ended = fadefour("verify", *VARIANT33, "--data", copy33, "--json")
-    assert (ended.code, ended.out) == (2, "")
-    assert re.fullmatch(rf"fadefour: .*{name}.*run 'fadefour .*\n", ended.err)
-
-
-def test_verify_reads_the_wins_of_one_player_too(
-    copy33: Path, fadefour: Callable[..., Any]
-) -> None:
-    """What ``solve --player x`` leaves: the table and the X-wins. Both are verified."""
-    (copy33 / YWIN).unlink()
-    (copy33 / TREE).unlink()
-    assert set(verify_folder(copy33, RULES33).files) == {TABLE, XWIN}
-    right = snapshot(copy33)
-    for field, depth in (("depth0", 5), ("depth1", 4)):
-        for name in (XWIN, f"{XWIN}.json"):
-            (copy33 / name).write_bytes(right[name])
-        found = read_records(copy33 / XWIN)
-        place = full_place(found, lambda r, f=field, d=depth: getattr(r, f) == d)
-        found[place] = found[place]._replace(**{field: depth + 2})
-        craft(copy33 / XWIN, "xwin", found)
-        ended = fadefour("verify", *VARIANT33, "--data", copy33)
-        assert ended.code == 1
-        x, y = decode(found[place].code)
-        assert f"'{Position(x, y, 'x', RULES33)}'" in ended.out
-        assert XWIN in ended.out
-
-
-def test_verify_of_one_players_wins_alone_says_what_is_missing(
-    copy33: Path, fadefour: Callable[..., Any]
-) -> None:
-    for name in (TABLE, YWIN, TREE):
-        (copy33 / name).unlink()
-    ended = fadefour("verify", *VARIANT33, "--data", copy33)
-    assert ended.code == 1
-    assert re.search(r"WRONG: ywin_3x3_m3.data is missing.*fadefour solve --player y", ended.out)
 
 
 # ---- probing records ----------------------------------------------------------------------------
