@@ -317,11 +317,11 @@ def test_a_loss_that_is_not_finite_ends_the_run_in_one_line(
 ) -> None:
     def diverged(trainer: Trainer, batch: ReplayBatch) -> dict[str, float]:
         torch.nn.init.constant_(next(trainer.candidate.parameters()), float("nan"))
-        return {"loss": float("nan")}
+        return dict.fromkeys(("loss", "policy", "wdl", "steps"), float("nan"))
 
     with monkeypatch.context() as patch:
         patch.setattr(Trainer, "step", diverged)
-        with pytest.raises(FadefourError, match=r"iteration 1 is not finite.*smaller --lr than 5"):
+        with pytest.raises(FadefourError, match=r"step 1 of iteration 1 is nan"):
             self_play(tiny(lr=5.0), tmp_path / "run", stream=None)
     tensors, _ = final_state(tmp_path / "run")
     assert all(tensor.isfinite().all() for tensor in tensors.values()), "nothing of it is kept"

@@ -178,9 +178,14 @@ class SelfPlayConfig:
             left = 0.5 * (1 - math.cos(math.pi * left))
         return self.lr * (self.lr_final + (1 - self.lr_final) * left)
 
+    def drawn_of(self, positions: int) -> int:
+        """Positions drawn in an epoch from a buffer of this size."""
+        return max(1, round(self.replay_ratio * positions))
+
     def steps_of(self, positions: int) -> int:
-        """Training steps of an epoch over a buffer of so many positions."""
-        return max(1, math.ceil(self.replay_ratio * positions / self.batch_size))
+        """Training steps of an epoch over a buffer of this size: each has a position at least."""
+        steps = math.ceil(self.replay_ratio * positions / self.batch_size)
+        return min(max(1, steps), self.drawn_of(positions))
 
     def to_dict(self) -> dict[str, Any]:
         told = asdict(self)

@@ -65,13 +65,12 @@ class Trainer:
         log.begin("training", steps, "step")
         self.candidate.train()
         means: Metrics = {}
-        for batch in self._batches(buffer, random):
+        before: float | None = None
+        for number, batch in enumerate(batches(buffer, config, random), 1):
             parts = self.step(batch)
             if not math.isfinite(parts["loss"]):
-                raise FadefourError(
-                    f"the loss of iteration {iteration + 1} is not finite: this run "
-                    f"cannot go on; begin another with a smaller --lr than {config.lr:g}"
-                )
+                raise FadefourError(diverged(config, iteration, number, parts, before))
+            before = parts["loss"]
             for name, value in parts.items():
                 means[name] = means.get(name, 0.0) + value / steps
             log.advance()
@@ -84,15 +83,6 @@ class Trainer:
             learning_rate=self.optimiser.param_groups[0]["lr"],
             positions=buffer.size,
         )
-
-    def _batches(self, buffer: ReplayBuffer, random: np.random.Generator) -> Iterator[ReplayBatch]:
-        config = self._config
-        steps = config.steps_of(buffer.size)
-        count = min(steps * config.batch_size, round(config.replay_ratio * buffer.size))
-        for _ in range(config.epochs):
-            epoch = buffer.epoch(max(1, count), random, config.balance_sampling)
-            for places in np.array_split(epoch, steps):
-                yield buffer.batch(places, random if config.augment else None)
 
     def step(self, batch: ReplayBatch) -> Metrics:
         """Learns from one batch; the loss before it, and its parts."""
@@ -147,6 +137,36 @@ class Trainer:
             }
             if state:
                 self.optimiser.state[parameter] = state
+
+
+def batches(
+    buffer: ReplayBuffer, config: SelfPlayConfig, random: np.random.Generator
+) -> Iterator[ReplayBatch]:
+    """The batches of all epochs of an iteration."""
+    for _ in range(config.epochs):
+        epoch = buffer.epoch(config.drawn_of(buffer.size), random, config.balance_sampling)
+        for places in np.array_split(epoch, config.steps_of(buffer.size)):
+            yield buffer.batch(places, random if config.augment else None)
+
+
+def diverged(
+    config: SelfPlayConfig, iteration: int, step: int, parts: Metrics, before: float | None
+) -> str:
+    """What happened and what to do, in one line."""
+    shown = ", ".join(f"{name} {parts[name]:.3g}" for name in ("policy", "wdl", "steps"))
+    what = f"the loss of step {step} of iteration {iteration + 1} is {parts['loss']} ({shown})"
+    if before is not None:
+        what += f" after {before:.3g} at the step before"
+    elif iteration == 0:
+        return (
+            f"{what}, before anything was learned: the network that this run begins with is "
+            "unusable; begin another run with another --init, or without it"
+        )
+    return (
+        f"{what}: training has diverged, and this run cannot go on; begin another with a smaller "
+        f"--lr (it was {config.lr:g}), --clip ({config.clip:g}) or --wdl-weight "
+        f"({config.wdl_weight:g})"
+    )
 
 
 def without_prefix(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:

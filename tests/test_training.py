@@ -1,0 +1,103 @@
+"""Training in self-play: batches of any size, and what is said when it cannot go on."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from synthetic_runs import episode
+from tiny_self_play import tiny
+
+from azfit.games import game_by_name
+from azfit.network import Network
+from azfit.self_play.config import SelfPlayConfig
+from azfit.self_play.iteration_log import IterationLog
+from azfit.self_play.replay import ReplayBatch, ReplayBuffer
+from azfit.self_play.training import Trainer, batches
+from solver.errors import FadefourError
+
+GAME = game_by_name("drop-3-3-3")
+WON = (0, 3, 1, 4, 2)  # the first player's row
+
+
+def buffer_of(games: int) -> ReplayBuffer:
+    buffer = ReplayBuffer(GAME, 1000)
+    for number in range(games):
+        buffer.add(episode(GAME, WON, [], 0, number))
+    return buffer
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    ratio=st.floats(1e-6, 30),
+    batch_size=st.integers(1, 40),
+    games=st.integers(1, 13),
+    epochs=st.integers(1, 3),
+    balance_sampling=st.booleans(),
+)
+def test_no_batch_is_empty_or_larger_than_asked(
+    ratio: float, batch_size: int, games: int, epochs: int, balance_sampling: bool
+) -> None:
+    config = tiny(
+        replay_ratio=ratio,
+        batch_size=batch_size,
+        epochs=epochs,
+        balance_sampling=balance_sampling,
+    )
+    buffer = buffer_of(games)
+    sizes = [len(batch.wdl) for batch in batches(buffer, config, np.random.default_rng(1))]
+    assert len(sizes) == epochs * config.steps_of(buffer.size)
+    assert min(sizes) >= 1 and max(sizes) <= batch_size
+    assert sum(sizes) == epochs * max(1, round(ratio * buffer.size))
+
+
+def trainer_for(config: SelfPlayConfig) -> Trainer:
+    torch.manual_seed(1)
+    return Trainer(Network(config.network), config)
+
+
+@pytest.mark.parametrize("balance_sampling", [False, True])
+def test_batches_of_one_position_are_learned(tmp_path: Path, balance_sampling: bool) -> None:
+    """A quarter of 5 positions is 1.25: one position and one step per epoch, not two."""
+    config = tiny(batch_size=1, replay_ratio=0.25, balance_sampling=balance_sampling)
+    trainer = trainer_for(config)
+    training = trainer.learn(buffer_of(1), 0, 0.0, IterationLog(tmp_path, None, 0))
+    assert math.isfinite(training.loss) and training.steps_taken == config.epochs
+    assert all(parameter.isfinite().all() for parameter in trainer.candidate.parameters())
+
+
+def test_a_loss_that_is_not_finite_is_described(tmp_path: Path) -> None:
+    trainer = trainer_for(tiny(lr=10.0, clip=1e6, wdl_weight=50.0, batch_size=5, epochs=3))
+    log = IterationLog(tmp_path, None, 0)
+    step, steps = trainer.step, 0
+
+    def diverging(batch: ReplayBatch) -> dict[str, float]:
+        nonlocal steps
+        steps += 1
+        return step(batch) | ({"loss": math.nan, "wdl": math.inf} if steps == 4 else {})
+
+    trainer.step = diverging  # type: ignore[method-assign]
+    with pytest.raises(FadefourError) as raised:
+        trainer.learn(buffer_of(3), 6, 0.0, log)
+    message = str(raised.value)
+    assert message.startswith("the loss of step 4 of iteration 7 is nan (policy ")
+    assert "wdl inf" in message and "at the step before" in message
+    assert "--lr (it was 10), --clip (1e+06) or --wdl-weight (50)" in message
+    assert "\n" not in message
+
+
+def test_a_network_that_cannot_be_trained_is_not_blamed_on_the_learning_rate(
+    tmp_path: Path,
+) -> None:
+    trainer = trainer_for(tiny())
+    with torch.no_grad():
+        for parameter in trainer.candidate.parameters():
+            parameter.fill_(3e38)
+    with pytest.raises(FadefourError, match=r"before anything was learned.*--init") as raised:
+        trainer.learn(buffer_of(1), 0, 0.0, IterationLog(tmp_path, None, 0))
+    assert "--lr" not in str(raised.value) and "\n" not in str(raised.value)
