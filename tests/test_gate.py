@@ -15,7 +15,8 @@ from workers_here import WorkersHere
 
 from azfit.games import game_by_name
 from azfit.self_play import training
-from azfit.self_play.evaluation import decide
+from azfit.self_play.arena import Score
+from azfit.self_play.evaluation import decide, evaluate
 from azfit.self_play.iteration import MatchResult
 from azfit.self_play.iteration_log import IterationLog
 from azfit.self_play.loop import learn, play
@@ -82,6 +83,51 @@ def test_rejecting_restores_the_best_and_resets_the_optimiser(trained: SelfPlayR
     assert learned == set(trained.candidate.parameters()), "it must teach the candidate"
     assert trained.pool == [(0, 0.0)]
     assert trained.iteration == 1
+
+
+PAIRS = {
+    "colour": Score(wins=(1, 0), losses=(0, 1)),
+    "other colour": Score(wins=(0, 1), losses=(1, 0)),
+    "drawn": Score(draws=(1, 1)),
+    "won": Score(wins=(1, 1)),
+    "lost": Score(losses=(1, 1)),
+    "half won": Score(wins=(1, 0), draws=(0, 1)),
+    "half lost": Score(losses=(0, 1), draws=(1, 0)),
+}
+
+
+@pytest.mark.parametrize(
+    ("pairs", "by_colour", "accepted"),
+    [
+        (["colour"] * 3, 3, True),
+        (["colour", "other colour"], 2, True),
+        (["drawn"] * 3, 0, True),
+        (["colour", "drawn", "other colour"], 2, True),
+        (["colour", "colour", "won"], 2, True),  # by its score
+        (["colour", "colour", "lost"], 2, False),
+        (["colour", "won", "lost"], 1, False),  # 50 %, and two pairs that tell them apart
+        (["half won", "half lost"], 0, False),
+        (["half won", "half lost", "drawn"], 0, False),
+        (["lost"], 0, False),
+    ],
+)
+def test_a_match_that_no_pair_decides_is_no_reason_to_reject(
+    trained: SelfPlayRun, pairs: list[str], by_colour: int, accepted: bool
+) -> None:
+    """A game that one side wins: with the default gate such a run would stand still for ever."""
+
+    class Pool(WorkersHere):
+        def play_pairs(self, openings: Any, player: str, opponent: str) -> Any:
+            return enumerate(PAIRS[name] for name in pairs)
+
+    trained.config = replace(trained.config, accept=0.52)
+    log = IterationLog(trained.folder, None, 0)
+    evaluate(trained, Pool(trained.config), log)
+    decide(trained)
+    log.close()
+    assert trained.line.match is not None
+    assert trained.line.match.pairs_by_colour == by_colour
+    assert trained.line.accepted is accepted
 
 
 def test_without_a_gate_every_candidate_is_accepted(trained: SelfPlayRun) -> None:

@@ -22,6 +22,7 @@ def whole_line() -> dict[str, Any]:
     """Every key of docs/diagnostics.md."""
     line = healthy_line(0) | {"iteration": 3, "seconds": 12.5, "workers_replaced": 1}
     line["phase_seconds"] = {"play": 1.0, "training": 0.5, "match": 0.25}
+    line["match"]["pairs_by_colour"] = 4
     line["buffer"] = {"first": [1, 2, 3], "second": [4, 5, 6]}
     line["training"] |= {"steps_taken": 9, "learning_rate": 0.003}
     for side in ("first", "second"):

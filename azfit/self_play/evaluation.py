@@ -9,6 +9,7 @@ import numpy as np
 
 from azfit.checkpoint import load_checkpoint
 from azfit.self_play.arena import Score
+from azfit.self_play.config import SelfPlayConfig
 from azfit.self_play.elo import rating
 from azfit.self_play.iteration import MatchResult
 from azfit.self_play.iteration_log import IterationLog
@@ -28,14 +29,14 @@ def evaluate(run: SelfPlayRun, workers: WorkerPool, log: IterationLog) -> None:
     openings = match_openings(run, config.eval_games, 2)
     pool_openings = [match_openings(run, config.pool_games, 3 + i) for i in range(len(earlier))]
     log.begin("match", 2 * (len(openings) + sum(map(len, pool_openings))), "game")
-    score = play_match(workers, log, openings, "best")
-    results = [(best.elo, float(score.games), score.games * score.share)]
+    pairs = play_match(workers, log, openings, "best")
+    results = [(best.elo, *games_and_points(pairs))]
     for opponent, its_openings in zip(earlier, pool_openings, strict=True):
         workers.set_network("pool", load_checkpoint(run.best_path(opponent.iteration))[0])
         against = play_match(workers, log, its_openings, "pool")
-        results.append((opponent.elo, float(against.games), against.games * against.share))
+        results.append((opponent.elo, *games_and_points(against)))
     workers.forget("pool")
-    run.line = replace(run.line, match=match_result(score), elo=rating(results, best.elo))
+    run.line = replace(run.line, match=match_result(pairs), elo=rating(results, best.elo))
     log.end()
 
 
@@ -48,16 +49,23 @@ def match_openings(run: SelfPlayRun, games: int, draw: int) -> list[Opening]:
 
 def play_match(
     workers: WorkerPool, log: IterationLog, openings: Sequence[Opening], opponent: str
-) -> Score:
-    """The candidate against this opponent, two games from each opening."""
-    score = Score()
+) -> list[Score]:
+    """The candidate against this opponent: its score in the two games from each opening."""
+    pairs = []
     for _, pair in workers.play_pairs(openings, "candidate", opponent):
-        score += pair
+        pairs.append(pair)
         log.advance(2)
-    return score
+    return pairs
 
 
-def match_result(score: Score) -> MatchResult:
+def games_and_points(pairs: Sequence[Score]) -> tuple[float, float]:
+    score = sum(pairs, Score())
+    return float(score.games), score.games * score.share
+
+
+def match_result(pairs: Sequence[Score]) -> MatchResult:
+    """Of pairs of games from the same opening, with the colours exchanged."""
+    score = sum(pairs, Score())
     return MatchResult(
         games=score.games,
         score=score.share,
@@ -65,14 +73,22 @@ def match_result(score: Score) -> MatchResult:
         wins=score.wins,
         draws=score.draws,
         losses=score.losses,
+        pairs_by_colour=sum(sum(pair.wins) == sum(pair.losses) == 1 for pair in pairs),
     )
+
+
+def passes(match: MatchResult, config: SelfPlayConfig) -> bool:
+    """Does the gate let the candidate through? It must reach the score; but a match in which no
+    pair of games tells the two apart is no reason to discard what was learned. In a game that one
+    side wins every match of good players is such a match."""
+    return not config.gate or match.score >= config.accept or match.tells_nothing
 
 
 def decide(run: SelfPlayRun) -> None:
     """The gate: an accepted candidate keeps its optimiser, a rejected one starts from the best."""
     match, elo = run.line.match, run.line.elo
     assert match is not None and elo is not None
-    accepted = not run.config.gate or match.score >= run.config.accept
+    accepted = passes(match, run.config)
     run.line = replace(run.line, accepted=accepted, watch=watch(run.candidate))
     if accepted:
         run.accept(elo)
