@@ -1,4 +1,4 @@
-"""Where a run of either kind writes its numbers, and how they are read again."""
+"""metrics.jsonl and TensorBoard events, which runs of both kinds write."""
 
 from __future__ import annotations
 
@@ -43,10 +43,13 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
     return [entries for _, entries in numbered_metrics(path)]
 
 
-def tensorboard(folder: Path) -> Any:
-    """A writer of events for TensorBoard; None where it is not installed."""
+def tensorboard(folder: Path, purge_step: int | None = None) -> Any:
+    """A writer of events for TensorBoard; None where it is not installed.
+
+    purge_step: events of this step and later ones, written before, are hidden.
+    """
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         return None
-    return SummaryWriter(str(folder / "tensorboard"))
+    return SummaryWriter(str(folder / "tensorboard"), purge_step=purge_step)

@@ -19,67 +19,17 @@ Shapes: planes float32 [B, P, R, C]; A actions; K outcomes: 0 draw, k: the game 
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from azfit.games import DropOldest, Game, game_by_name
-from solver.errors import InputError
+from azfit.games import Game, game_by_name
+from azfit.network_config import NetworkConfig as NetworkConfig
 
 ILLEGAL = -1e9
 """The logit of an illegal move: its probability is exactly 0 in float32."""
-
-
-@dataclass(frozen=True)
-class NetworkConfig:
-    """What a network is; with the weights, all there is to know of it."""
-
-    game: str = "drop-4-4-4"
-    kind: str = "mlp"
-    """"mlp": a residual MLP on all cells at once; "tower": residual 3 x 3 convolutions."""
-    width: int = 512
-    """Features of the MLP, or channels of the tower."""
-    blocks: int = 2
-    max_plies: int = 9
-    """The steps head's last bin; bin i stands for i + 1 plies."""
-    canonical: bool = True
-    hide_leaving: bool = True
-    rate_moves: bool = True
-    dropout: float = 0.0
-    """Share of the features that a training step leaves out, before the heads."""
-
-    def __post_init__(self) -> None:
-        game = game_by_name(self.game)
-        if self.kind not in ("mlp", "tower"):
-            raise InputError(f"network kind {self.kind!r}: use mlp or tower")
-        for name, value, low, high in (
-            ("width", self.width, 1, 8192),
-            ("blocks", self.blocks, 0, 100),
-            ("max_plies", self.max_plies, 1, 1000),
-        ):
-            if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-                raise InputError(f"{name}={value!r}: use a whole number from {low} to {high}")
-        for name in ("canonical", "hide_leaving", "rate_moves"):
-            if not isinstance(getattr(self, name), bool):
-                raise InputError(f"{name}={getattr(self, name)!r}: use true or false")
-        if not 0 <= self.dropout < 1:
-            raise InputError(f"dropout={self.dropout!r}: use a share from 0 up to, not with, 1")
-        if not isinstance(game, DropOldest) and (self.canonical or self.hide_leaving):
-            raise InputError(f"canonical and hide_leaving are for drop-oldest, not {self.game}")
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, given: dict[str, Any]) -> NetworkConfig:
-        """Refuses names it does not know, so that a config of another version is not misread."""
-        unknown = set(given) - set(cls.__dataclass_fields__)
-        if unknown:
-            raise InputError(f"network config has unknown entries: {', '.join(sorted(unknown))}")
-        return cls(**given)
 
 
 class Outputs(NamedTuple):

@@ -1,29 +1,53 @@
-"""Curves of runs, one module per kind of run; ``draw_run`` looks at a folder and picks one."""
+"""Curves of runs, one module per kind of run; ``draw_run`` looks at a folder and picks one.
+
+Drawing reads what a run has written as JSON and imports no torch.
+"""
 
 from __future__ import annotations
 
+import json
+import os.path
 from pathlib import Path
+from typing import TextIO
 
-from azfit.curves.oracle import draw_curves
-from solver.errors import InputError
-from solver.plotting import pyplot
+from azfit.curves.oracle import draw_oracle_run
+from azfit.self_play.iteration import read_iterations
+from solver.errors import FadefourError, InputError
 
 
 def draw_run(folder: Path, png: Path | None = None) -> Path:
     """Draws ``folder/curves.png``, or the file that is given; returns its path."""
-    from azfit.diagnosis.curves import draw_self_play
-    from azfit.self_play.config_sources import read_config
-    from azfit.self_play.iteration import read_iterations
-
-    png = png or folder / "curves.png"
     metrics = folder / "metrics.jsonl"
-    if not metrics.exists():
-        raise InputError(f"'{folder}' is no run: it has no metrics.jsonl; give another folder")
+    if not os.path.exists(metrics):  # Path.exists raises for a name that is too long
+        raise InputError(f"'{folder}' is no run: it has no metrics.jsonl; give the folder of a run")
+    png = png or folder / "curves.png"
     lines = [line.to_dict() for line in read_iterations(folder)]
     if lines:
-        draw_self_play(lines, read_config(folder), png)
+        from azfit.diagnosis.curves import draw_self_play
+
+        draw_self_play(lines, game_of_run(folder), png)
     else:
-        pyplot()  # one clear line if it is not installed
-        if not draw_curves(metrics, png):
-            raise InputError(f"'{metrics}' has nothing to draw yet")
+        draw_oracle_run(metrics, png)
     return png
+
+
+def draw_finished_run(folder: Path, stream: TextIO | None) -> None:
+    """Draws what a run leaves behind. A picture that cannot be drawn is worth a line on the
+    stream; it never fails the run, nor hides the error that ended it."""
+    try:
+        draw_run(folder)
+    except (FadefourError, OSError, ValueError, RuntimeError, MemoryError) as error:
+        if stream is not None:
+            reason = str(error).split("\n", 1)[0]
+            print(f"curves.png was not drawn: {reason}", file=stream, flush=True)
+
+
+def game_of_run(folder: Path) -> str:
+    """The game that a run of self-play learns, from its config.json."""
+    path = folder / "config.json"
+    try:
+        return str(json.loads(path.read_text())["game"])
+    except OSError as error:
+        raise InputError(f"cannot read '{path}': {error.strerror}") from None
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise InputError(f"'{path}' does not say which game the run learns: restore it") from None

@@ -85,7 +85,6 @@ def plot_command(run: Path, png: Path | None, as_json: bool) -> None:
     Example:
       fadefour plot runs/four
     """
-    need_torch()
     from azfit.curves import draw_run
 
     written = draw_run(run, png)

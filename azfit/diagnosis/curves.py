@@ -9,7 +9,6 @@ from typing import Any
 from azfit.diagnosis.run_history import watched
 from azfit.games import game_by_name
 from azfit.self_play.assessment import SIDES
-from azfit.self_play.config import SelfPlayConfig
 from solver.plotting import pyplot, save_png
 
 Line = dict[str, Any]
@@ -22,7 +21,7 @@ NEUTRAL = "tab:gray"
 LEGEND = {"fontsize": "small", "loc": "upper center", "bbox_to_anchor": (0.5, -0.12), "ncol": 3}
 
 
-def draw_self_play(lines: list[Line], config: SelfPlayConfig, png: Path) -> None:
+def draw_self_play(lines: list[Line], game: str, png: Path) -> None:
     """Draws the PNG of these lines of metrics.jsonl; InputError without matplotlib."""
     plt = pyplot()
     panels: list[tuple[str, Callable[[Axis, list[Line]], None]]] = [
@@ -40,14 +39,14 @@ def draw_self_play(lines: list[Line], config: SelfPlayConfig, png: Path) -> None
     for axis, (title, draw) in zip((*places[:4], *places[5:9]), panels, strict=True):
         _titled(axis, title)
         draw(axis, lines)
-    told = watched(lines, game_by_name(config.game))
+    told = watched(lines, game_by_name(game))
     for axis, name in ((places[4], "start"), (places[9], "reply")):
         _titled(axis, f"policy of the {name}, leading moves")
         if name in told:
             _policy(axis, told[name], lines)
     for axis in places:
         _finish(axis)
-    figure.suptitle(f"{config.game}, self-play, {len(lines)} iterations")
+    figure.suptitle(f"{game}, self-play, {len(lines)} iterations")
     figure.tight_layout()
     png.parent.mkdir(parents=True, exist_ok=True)
     save_png(figure, png)

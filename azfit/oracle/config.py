@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from azfit.network import NetworkConfig
+from azfit.network_config import NetworkConfig
 from azfit.oracle.sampler import SampleMix
 from solver.errors import InputError
 from solver.table import DenseTable

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TextIO
 
 from tqdm import tqdm
 
-from azfit.curves.oracle import draw_curves
+from azfit.curves.oracle import draw_oracle_run
 from azfit.metrics import tensorboard
 from azfit.objective import Metrics
 from azfit.oracle.config import TrainingConfig
@@ -86,7 +86,7 @@ class Log:
             self._board.close()
         if self._bar is not None:
             self._bar.close()
-        draw_curves(self._folder / "metrics.jsonl", self._folder / "curves.png")
+        draw_oracle_run(self._folder / "metrics.jsonl", self._folder / "curves.png")
 
 
 def _short(told: Metrics) -> str:

@@ -7,17 +7,18 @@ sides hides a side that is starved. So everything here is told for the first and
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
-from azfit.network import Network
 from azfit.self_play.iteration import CLASSES as CLASSES
 from azfit.self_play.iteration import SIDES as SIDES
 from azfit.self_play.iteration import Assessment, ByClass, Fresh
 from azfit.self_play.replay import ReplayBatch
+
+if TYPE_CHECKING:
+    from azfit.network import Network
 
 ROWS_AT_A_TIME = 4096
 
@@ -47,6 +48,8 @@ def mean_f1(scores: Sequence[float | None]) -> float | None:
 
 def judge(network: Network, planes: Floats) -> tuple[Floats, Floats]:
     """Policies [B, actions] and win/draw/loss [B, 3], as probabilities."""
+    import torch  # here, so that drawing curves of these figures does not need it
+
     policies, values = [], []
     was_training = network.training
     network.eval()

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from azfit.games import DropOldest, Game, game_by_name
-from azfit.network import NetworkConfig
+from azfit.network_config import NetworkConfig
 from azfit.search_config import SearchConfig
 from solver.errors import InputError
 from solver.machine import available_cores
