@@ -3,6 +3,8 @@
 Importing this package does not import torch; ``load_player`` does when it is called.
 """
 
+import os
+
 from azfit.games import Connect4, DropOldest, Game, Gomoku, Result, State, States, game_by_name
 from azfit.loading import load_player
 from azfit.players import (
@@ -38,3 +40,8 @@ __all__ = [
     "game_by_name",
     "load_player",
 ]
+
+# The threads of torch (OpenMP's) spin while they wait for each other. On a machine that does other
+# work they then keep each other from running, and a step takes 10 to 100 times as long
+# (bench/training_threads.py). OpenMP reads this when torch is loaded; what the user has set counts.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 from azfit.kernels import checked
 from azfit.network import Network
+from azfit.torch_threads import ThreadChoice, choose_threads
 from solver.errors import FadefourError, InputError
 
 Floats = NDArray[np.float32]
@@ -85,6 +86,16 @@ class NetworkEvaluator:
         """Policy logits float32 [B, A], win/draw/loss probabilities [B, 3], expected plies [B]."""
         return self._run(checked(planes, np.float32, (None, *self._shape), "planes"))
 
+    def choose_threads(self, boards: int, most: int) -> ThreadChoice:
+        """Sets torch's threads to what is fastest for calls with this many boards, ``most`` at
+        most. ONNX Runtime keeps the number that it was made with."""
+        if self.backend == "onnx":
+            return ThreadChoice(torch.get_num_threads(), {})
+        # Boards as in play have few pieces, each on one plane.
+        random = np.random.default_rng(0).random((boards, *self._shape), np.float32)
+        planes = (random < 1 / (2 * self._shape[0])).astype(np.float32)
+        return choose_threads(lambda: self(planes), most)
+
 
 def _eager_run(readout: Readout, threads: int | None) -> Run:
     return _torch_run(readout, threads, sharing=readout.network.config.hide_leaving)
@@ -150,6 +161,8 @@ def _onnx_run(readout: Readout, threads: int | None) -> Run:
         ) from None
     options = ort.SessionOptions()
     options.intra_op_num_threads = threads or torch.get_num_threads()
+    # As torch's threads (azfit/__init__.py): what waits leaves the processor to others.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     session = ort.InferenceSession(
         onnx_bytes(readout.network), options, providers=["CPUExecutionProvider"]
     )
