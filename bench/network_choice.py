@@ -48,14 +48,14 @@ def candidates(base: TrainingConfig) -> dict[str, TrainingConfig]:
 
 def row(name: str, config: TrainingConfig, table: DenseTable) -> str:
     with tempfile.TemporaryDirectory() as folder:
-        network, found = train_from_oracle(config, table, Path(folder) / "run", stream=None)
+        network, evaluations = train_from_oracle(config, table, Path(folder) / "run", stream=None)
         lines = (Path(folder) / "run" / "metrics.jsonl").read_text().splitlines()
-    training = [told for told in map(json.loads, lines) if told["kind"] == "training"]
+    training = [line for line in map(json.loads, lines) if line["kind"] == "training"]
     seen = training[-1]["step"] * config.batch
     return (
         f"| {name} | {network.parameter_count:,} | {seen / 1e6:.2f} M | "
-        f"{1 - found['held_out_keeping']:.4%} | {1 - found['critical_keeping']:.4%} | "
-        f"{1 - found['held_out_wdl_accuracy']:.3%} |"
+        f"{1 - evaluations.held_out.keeping:.4%} | {1 - evaluations.critical.keeping:.4%} | "
+        f"{1 - evaluations.held_out.wdl_accuracy:.3%} |"
     )
 
 

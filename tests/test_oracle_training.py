@@ -22,8 +22,9 @@ from azfit.checkpoint import checkpoints_in, load_checkpoint, read_tensors
 from azfit.network import Network, NetworkConfig
 from azfit.oracle.config import TrainingConfig, preset
 from azfit.oracle.mining import critical_nodes, mine, node_range
+from azfit.oracle.run import Run
 from azfit.oracle.sampler import SampleMix, label_nodes
-from azfit.oracle.training import Run, read_config, train_from_oracle
+from azfit.oracle.training import read_config, train_from_oracle
 from solver import Rules, open_table, solve, write_table
 from solver.errors import InputError
 from solver.table import DenseTable
@@ -77,14 +78,16 @@ def blunders(network: Network, table: DenseTable) -> set[int]:
 
 def test_quick_preset_learns_perfect_play(table: DenseTable, tmp_path: Path) -> None:
     began = time.process_time()
-    network, found = train_from_oracle(preset("quick", table), table, tmp_path / "run", stream=None)
+    network, evaluations = train_from_oracle(
+        preset("quick", table), table, tmp_path / "run", stream=None
+    )
     assert blunders(network, table) == set()
     batch = label_nodes(table, in_play(table), ("planes", "values"))
     assert batch.planes is not None
     with torch.inference_mode():
         wdl = network(torch.from_numpy(batch.planes)).wdl.argmax(1).numpy()
     assert (wdl == batch.wdl).all()
-    assert found["held_out_keeping"] == pytest.approx(1.0)
+    assert evaluations.held_out.keeping == 1.0
     assert time.process_time() - began < 120  # a minute, and a busy machine
     saved, about = load_checkpoint(checkpoints_in(tmp_path / "run" / "checkpoints")[-1])
     assert about["step"] == 1000
@@ -118,10 +121,10 @@ def test_an_interrupted_run_resumes_to_the_same_weights(
     learn = Run.learn
 
     def learn_then_press(run: Run, fraction: float) -> dict[str, float]:
-        told = learn(run, fraction)
+        metrics = learn(run, fraction)
         if run.step == stop_at:
             signal.raise_signal(signal.SIGINT)
-        return told
+        return metrics
 
     monkeypatch.setattr(Run, "learn", learn_then_press)
     with pytest.raises(KeyboardInterrupt):
@@ -186,8 +189,8 @@ def test_mining_finds_exactly_the_blunders(table: DenseTable, tmp_path: Path) ->
 def test_mined_positions_are_drawn(table: DenseTable, tmp_path: Path) -> None:
     run = Run(tiny(held_out=0.0), table, tmp_path)
     assert run.mine_if_due(0.4) is None
-    told = run.mine_if_due(0.6)
-    assert told is not None and told["mined"] > 0
+    mined = run.mine_if_due(0.6)
+    assert mined is not None and mined.positions > 0
     assert run.mine_if_due(0.6) is None, "a round is held once"
     run.mined = run.mined[:3]
     run._draw_from_mined()

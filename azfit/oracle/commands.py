@@ -88,11 +88,12 @@ def train_command(
             if minutes is not None or steps is not None:
                 config = replace(config, minutes=minutes, steps=steps)
             config = _set(config, network=network, threads=threads, **given)
-        _, found = train_from_oracle(
+        _, evaluations = train_from_oracle(
             config, table, run_folder, resume=resume, stream=None if as_json else sys.stderr
         )
-    words = "  ".join(f"{name} {value:.6g}" for name, value in found.items())
-    show(as_json, {"run": str(run_folder), **found}, f"trained: {words}\nrun: {run_folder}")
+    metrics = evaluations.to_metrics()
+    words = "  ".join(f"{name} {value:.6g}" for name, value in metrics.items())
+    show(as_json, {"run": str(run_folder), **metrics}, f"trained: {words}\nrun: {run_folder}")
 
 
 COMMANDS = [train_command]

@@ -15,8 +15,8 @@ from azfit.objective import Metrics
 from azfit.oracle.config import TrainingConfig
 
 
-class Told(Protocol):
-    """What is asked of a run."""
+class Timed(Protocol):
+    """What the log asks of a run."""
 
     config: TrainingConfig
     step: int
@@ -28,7 +28,7 @@ class Told(Protocol):
 class Log:
     """Averages over steps until a line is due; on a terminal they stand beside the bar."""
 
-    def __init__(self, folder: Path, run: Told, stream: TextIO | None) -> None:
+    def __init__(self, folder: Path, run: Timed, stream: TextIO | None) -> None:
         self._folder, self._run, self._stream = folder, run, stream
         self._file = open(folder / "metrics.jsonl", "a")  # noqa: SIM115 - closed by close()
         self._board = tensorboard(folder)

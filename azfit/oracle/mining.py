@@ -1,8 +1,8 @@
-"""Finding the positions a network plays wrong, or nearly wrong, to train on them again.
+"""Mining: the positions that a network plays wrong, or nearly wrong, listed to train on them again.
 
 Only critical positions can be played wrong; they are listed once. A network that hides the
 leaving piece plays a full position as it plays its row, the position without that piece, with
-one cell blocked: it is enough to look at the rows, and at the two moves it likes best there.
+one cell blocked: it is enough to look at the rows.
 """
 
 from __future__ import annotations
@@ -28,14 +28,15 @@ Uint64Array = NDArray[np.uint64]
 
 
 def node_range(table: DenseTable, network: Network) -> tuple[int, int]:
-    """The nodes that tell all about this network: without the full slice if it hides a piece."""
+    """The first node and the end of the nodes to look at: the full slice is left out if the network
+    hides the leaving piece."""
     bases = slice_bases(table.rules)
     return 0, bases[-2] if network.config.hide_leaving else bases[-1]
 
 
 def worth_of_moves(move_values: NDArray[np.uint8]) -> Tensor:
     """2 win, 1 draw, 0 loss, -1 no move: int8 [B, A], from the bytes of the moves."""
-    worth = WDL_OF_BYTE[move_values].astype(np.int8)  # the opponent's class: 2 loss = my win
+    worth = WDL_OF_BYTE[move_values].astype(np.int8)  # the opponent's class: its loss, 2, is a win
     worth[move_values == IMPOSSIBLE] = -1
     return torch.from_numpy(worth)
 
@@ -61,10 +62,9 @@ def leads(logits: Tensor, worth: Tensor) -> Tensor:
     """
     best = worth.amax(-1, keepdim=True)
     keeping, losing = worth == best, (worth < best) & (worth >= 0)
-    nothing = torch.tensor(-torch.inf)
-    lead = torch.where(keeping, logits, nothing).amax(-1) - torch.where(
-        losing, logits, nothing
-    ).amax(-1)
+    best_keeping = logits.masked_fill(~keeping, -torch.inf).amax(-1)
+    best_losing = logits.masked_fill(~losing, -torch.inf).amax(-1)
+    lead = best_keeping - best_losing
     return torch.where(best[..., 0] >= 0, lead, torch.inf)
 
 
@@ -105,11 +105,12 @@ def mine(
     report: Callable[[int], None] | None = None,
 ) -> tuple[Uint64Array, NDArray[np.float32]]:
     """The nodes whose lead is below this margin, and their leads; ``critical`` is where to look.
+    report: is told how many of them have been looked at since the last call.
 
     If the network hides the leaving piece and ``critical`` lists the critical nodes of
     ``node_range``, the answer speaks for the whole table: blunders are the leads below 0.
     """
-    found: list[Uint64Array] = [np.empty(0, np.uint64)]
+    nodes: list[Uint64Array] = [np.empty(0, np.uint64)]
     margins: list[NDArray[np.float32]] = [np.empty(0, np.float32)]
     was_training = network.training
     network.eval()
@@ -120,14 +121,16 @@ def mine(
             logits = network(network.planes_of(torch.from_numpy(batch.pieces))).policy
             worth = worth_of_moves(_moves(batch))
             lead = leads(logits, worth).numpy()
-            found.append(part[lead < margin])
+            nodes.append(part[lead < margin])
             margins.append(lead[lead < margin])
             if network.config.hide_leaving:
-                _mine_full(table, part, batch.pieces, logits, worth, margin, found, margins)
+                full = _mine_full(table, part, batch.pieces, logits, worth, margin)
+                nodes.append(full[0])
+                margins.append(full[1])
             if report is not None:
                 report(len(part))
     network.train(was_training)
-    return np.concatenate(found), np.concatenate(margins)
+    return np.concatenate(nodes), np.concatenate(margins)
 
 
 def _mine_full(
@@ -137,13 +140,10 @@ def _mine_full(
     logits: Tensor,
     worth: Tensor,
     margin: float,
-    found: list[Uint64Array],
-    margins: list[NDArray[np.float32]],
-) -> None:
-    """Adds the full positions of those nodes that are rows."""
+) -> tuple[Uint64Array, NDArray[np.float32]]:
+    """The full positions of those nodes that are rows, where the lead is below the margin."""
     are_rows = torch.from_numpy(nodes >= np.uint64(slice_bases(table.rules)[-3]))
     lead = blocked_leads(logits[are_rows], worth[are_rows]).numpy()
     rows, cells = np.nonzero(lead < margin)
-    chosen, possible = full_nodes(table.rules, pieces[are_rows.numpy()][rows], cells)
-    found.append(chosen)
-    margins.append(lead[rows, cells][possible])
+    full, possible = full_nodes(table.rules, pieces[are_rows.numpy()][rows], cells)
+    return full, lead[rows, cells][possible]
