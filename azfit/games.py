@@ -34,7 +34,7 @@ GOMOKU_SIZES = (9, 11, 13, 15, 19)
 
 
 class Result(enum.IntEnum):
-    """How a state stands."""
+    """The result of a state."""
 
     GOING_ON = 0
     MOVER_WON = 1
@@ -57,7 +57,7 @@ class Game:
         self.plane_shape: tuple[int, int, int] = (kernel.planes, kernel.rows, kernel.columns)
         self.symmetries: int = kernel.symmetries
         self.max_plies: int = kernel.max_plies
-        """The default ply cap: a game that gets so far counts as a draw."""
+        """The default ply cap: a game that reaches it counts as a draw."""
         self.typical_moves: int = kernel.typical_moves
         """Legal moves in the middle of a game; Dirichlet's alpha is 10 / typical_moves."""
         self.cell_image = self._images(kernel.cell_image, self.rows * self.columns)
@@ -119,8 +119,8 @@ class Game:
     def check_states(self, states: States, count: int | None = None) -> States:
         """The states as the kernels read them: contiguous, on an address divisible by 8.
 
-        Raises InputError if one of them is no state of this game: the kernels trust what they
-        are given.
+        Raises InputError if one of them is not a state of this game: the kernels trust the
+        states that they are given.
         """
         states = checked(states, np.uint8, (count, self.state_bytes), "states")
         if states.ctypes.data % 8:
@@ -128,7 +128,7 @@ class Game:
         good = lib.ff_check_states(self.kernel, pointer(states), len(states))
         if good < len(states):
             raise InputError(
-                f"states[{good}] is no state of {self.name}: its bytes are damaged or belong to "
+                f"states[{good}] is not a state of {self.name}: its bytes are damaged or belong to "
                 "another game"
             )
         return states
@@ -212,7 +212,7 @@ class Game:
         states = np.zeros((len(codes), self.state_bytes), dtype=np.uint8)
         built = lib.ff_decode_states(self.kernel, pointer(codes), len(codes), pointer(states))
         if built < len(codes):
-            raise InputError(f"code {codes[built].tolist()} is no position of {self.name}")
+            raise InputError(f"code {codes[built].tolist()} is not a position of {self.name}")
         return states
 
     # ---- names ------------------------------------------------------------------

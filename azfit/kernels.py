@@ -33,11 +33,11 @@ def checked(
 ) -> NDArray[Any]:
     """Returns the array, contiguous, if it has this dtype and shape; None in a shape is any size.
 
-    Nothing is converted in silence: a wrong dtype is more often a mistake than a wish.
+    Nothing is converted silently: a wrong dtype is usually a mistake.
     """
     if not isinstance(array, np.ndarray) or array.dtype != np.dtype(dtype):
-        found = array.dtype if isinstance(array, np.ndarray) else type(array).__name__
-        raise TypeError(f"{name} is {found}: it must be a numpy array of {np.dtype(dtype)}")
+        given = array.dtype if isinstance(array, np.ndarray) else type(array).__name__
+        raise TypeError(f"{name} is {given}: it must be a numpy array of {np.dtype(dtype)}")
     fits = len(array.shape) == len(shape) and all(
         wanted is None or size == wanted for size, wanted in zip(array.shape, shape, strict=True)
     )

@@ -54,8 +54,8 @@ def main() -> None:
         for name, mix in SOURCES.items():
             sampler = Sampler(table, mix)
             rates = {form: rate(sampler, fields, options.seconds) for form, fields in FORMS.items()}
-            told = "   ".join(f"{form} {value / 1e6:5.2f} M/s" for form, value in rates.items())
-            print(f"{name:<22} {told}")
+            line = "   ".join(f"{form} {value / 1e6:5.2f} M/s" for form, value in rates.items())
+            print(f"{name:<22} {line}")
 
 
 if __name__ == "__main__":

@@ -49,22 +49,22 @@ static uint64_t grow(const ff_audit *audit, tree *grown, unsigned group, uint32_
         return 0;
     }
     int16_t here = (int16_t)grown->size++;
-    branch *mine = &grown->branch[here];
+    branch *added = &grown->branch[here];
     const int board = audit->rules.cells, length = grown->length;
     uint64_t total = 0;
     *position = here;
-    mine->group = (uint8_t)group;
+    added->group = (uint8_t)group;
     for (int cell = 0; cell < board; cell++) {
-        mine->before[cell] = total;
-        mine->next[cell] = -1;
+        added->before[cell] = total;
+        added->next[cell] = -1;
         if (given == length || (used & ff_bit(cell)) || !is_lowest(audit, group, cell)) continue;
         unsigned left = fixing(audit, group, cell);
         if (left == 1) {
             total += audit->ways[board - given - 1][length - given - 1];
             continue;
         }
-        total += grow(audit, grown, left, used | ff_bit(cell), given + 1, &mine->next[cell]);
-        if (mine->next[cell] < 0) *position = -1;
+        total += grow(audit, grown, left, used | ff_bit(cell), given + 1, &added->next[cell]);
+        if (added->next[cell] < 0) *position = -1;
     }
     return given == length ? 1 : total;
 }
@@ -109,14 +109,14 @@ static inline int canonical_transform(const ff_audit *audit, const uint8_t *cell
     return __builtin_ctz(tied);
 }
 
-/* Finds the canonical form of some cells among sequences of the next slice. */
+/* Finds the place of these cells' canonical form among the sequences of the next slice. */
 static inline place locate(const ff_audit *audit, const uint8_t *cells, int count,
                            int *transform) {
-    place found = {0, 0, 0, 0};
+    place located = {0, 0, 0, 0};
     *transform = canonical_transform(audit, cells, count);
     for (int i = 0; i < count; i++)
-        extend(audit, &audit->next, &found, audit->image[*transform][cells[i]]);
-    return found;
+        extend(audit, &audit->next, &located, audit->image[*transform][cells[i]]);
+    return located;
 }
 
 int ff_audit_init(ff_audit *audit, int n, int m, int k, int slice) {
@@ -134,7 +134,7 @@ int ff_audit_init(ff_audit *audit, int n, int m, int k, int slice) {
     audit->slice = slice;
     int16_t root = 0;
     for (int s = 0; s <= 2 * m; s++) {
-        /* Counted anew for every slice: the tree of the last two asked for stays. */
+        /* Every slice is counted; the trees of `slice` and the next one are kept. */
         tree *grown = s == slice ? &audit->own : &audit->next;
         if (s > slice + 1) break;
         memset(grown, 0, sizeof *grown);
@@ -158,7 +158,7 @@ int ff_audit_init(ff_audit *audit, int n, int m, int k, int slice) {
 
 /* ---- what successors imply ------------------------------------------------ */
 
-/* The results among some successors, enough to leave one of them out. */
+/* The results of a set of successors, with enough detail to leave one of them out. */
 typedef struct {
     int entries, lost, won;
     int soonest_loss, second_loss, soonest_at;
@@ -188,8 +188,8 @@ static inline void note(summary *all, int value, int at) {
     }
 }
 
-/* The value of a node with these successors; `without` names one that it does
- * not have (by its place and value), or is -1. */
+/* The value of a node with these successors; `without` is the place of one that it
+ * does not have, whose value follows, or -1. */
 static inline int implied(const summary *all, int without, int value) {
     int lost = all->lost, won = all->won, entries = all->entries;
     int loss = all->soonest_loss, win = all->latest_win;
@@ -270,8 +270,8 @@ static int expected_value(const ff_audit *audit, const uint8_t *table, const que
     for (int cell = 0; cell < audit->rules.cells; cell++) {
         if (taken & ff_bit(cell)) continue;
         cells[count] = (uint8_t)cell;
-        place found = locate(audit, cells, count + 1, &transform);
-        note(&all, table[audit->next_base + found.rank], cell);
+        const place successor = locate(audit, cells, count + 1, &transform);
+        note(&all, table[audit->next_base + successor.rank], cell);
     }
     return implied(&all, -1, 0);
 }
@@ -289,10 +289,10 @@ typedef struct {
     queues node;
 } group;
 
-/* A row of successors: found first and read a little later, because it lies
- * anywhere in the table and memory takes its time. */
+/* A row of successors: located and prefetched first, read a little later, because
+ * it may lie anywhere in the table. */
 typedef struct {
-    place found;
+    place start;
     int transform;
     const uint8_t *entries;
 } row_of_successors;
@@ -300,12 +300,12 @@ typedef struct {
 static void find_row(group *in, row_of_successors *row) {
     uint8_t cells[FF_MAX_PIECES];
     int count = successor_row(in->audit, &in->node, cells);
-    row->found = locate(in->audit, cells, count, &row->transform);
-    row->entries = in->table + in->audit->next_base + row->found.rank;
+    row->start = locate(in->audit, cells, count, &row->transform);
+    row->entries = in->table + in->audit->next_base + row->start.rank;
     __builtin_prefetch(row->entries);
 }
 
-/* Notes all entries; most rows hold nothing but draws. */
+/* Notes all entries, quickly where they are all draws, as in most rows. */
 static summary summarise(const uint8_t *entries, int columns) {
     summary all = {0};
     uint8_t any = 0;
@@ -371,7 +371,7 @@ static void check_full_group(group *in) {
         for (int r = 0; r < in->rows; r++) {
             if (r == c) continue;
             int cell = image[in->free[r]];
-            int at = cell - __builtin_popcount(rows[c].found.used & (ff_bit(cell) - 1));
+            int at = cell - __builtin_popcount(rows[c].start.used & (ff_bit(cell) - 1));
             expect(in, &all, r, c, implied(&successors, at, entries[at]));
         }
     }
@@ -486,8 +486,8 @@ static void check_first_slices(const ff_audit *audit, const uint8_t *table,
     uint64_t node = audit->slice_base;
     for (int cell = 0; cell < (audit->slice ? audit->rules.cells : 1); cell++) {
         if (audit->slice && !is_lowest(audit, 0xFF, cell)) continue;
-        queues one = {0, audit->slice, {0}, {(uint8_t)cell}};
-        judge(count, node, table[node], expected_value(audit, table, &one));
+        const queues pieces = {0, audit->slice, {0}, {(uint8_t)cell}};
+        judge(count, node, table[node], expected_value(audit, table, &pieces));
         node++;
     }
 }

@@ -102,7 +102,8 @@ static int is_state(const ff_game *game, const void *state) {
     }
     const int plies = __builtin_popcountll(stones);
     if (stones != standing || connect4->plies != plies) return 0;
-    if (__builtin_popcountll(second) != plies / 2 || has_four(connect4->pieces[plies & 1])) return 0;
+    if (__builtin_popcountll(second) != plies / 2) return 0;
+    if (has_four(connect4->pieces[plies & 1])) return 0; /* over a move ago */
     return connect4->result == judge(connect4);
 }
 

@@ -25,12 +25,12 @@ static uint64_t playable_cells(uint64_t stones) { return (stones + BOTTOM) & BOA
 
 static int has_four(uint64_t stones) {
     static const int directions[4] = {1, COLUMN_BITS, COLUMN_BITS - 1, COLUMN_BITS + 1};
-    uint64_t found = 0;
+    uint64_t fours = 0;
     for (int i = 0; i < 4; i++) {
         uint64_t pairs = stones & stones >> directions[i];
-        found |= pairs & pairs >> 2 * directions[i];
+        fours |= pairs & pairs >> 2 * directions[i];
     }
-    return found != 0;
+    return fours != 0;
 }
 
 /* The empty cells that would complete a four of `own`. */
@@ -214,15 +214,15 @@ static int close_node(ff_connect4_solver *solver, const ff_connect4_frame *node)
     return value;
 }
 
-/* Goes on with the question being asked; 1 once *value answers it. */
+/* Continues with the current question; 1 once *value answers it. */
 static int search(ff_connect4_solver *solver, uint64_t last_node, int *value) {
     while (solver->nodes < last_node) {
         ff_connect4_frame *node = &solver->frames[solver->depth];
-        int found;
+        int score;
         if (node->next == node->count || node->best > node->above) {
-            found = close_node(solver, node);
+            score = close_node(solver, node);
             if (--solver->depth < 0) {
-                *value = found;
+                *value = score;
                 return 1;
             }
             node--;
@@ -233,17 +233,17 @@ static int search(ff_connect4_solver *solver, uint64_t last_node, int *value) {
             child->key = node->child_key[node->next++];
             child->plies = (int8_t)(node->plies + 1);
             child->above = (int8_t)(-node->above - 1);
-            if (!open_node(solver, child, &found)) {
+            if (!open_node(solver, child, &score)) {
                 solver->depth++;
                 continue;
             }
         }
-        if (-found > node->best) node->best = (int8_t)-found;
+        if (-score > node->best) node->best = (int8_t)-score;
     }
     return 0;
 }
 
-/* ---- the position asked about ------------------------------------------- */
+/* ---- the position to solve ----------------------------------------------- */
 
 /* The next question, low <= a < high: halfway to the farther bound, or in the
  * middle once it is known who wins. */
@@ -272,11 +272,11 @@ static int is_position(uint64_t mover, uint64_t stones) {
     const int plies = __builtin_popcountll(stones);
     if ((stones & ~BOARD) || (mover & ~stones) || __builtin_popcountll(mover) != plies / 2)
         return 0;
-    if (stones & (stones + BOTTOM) & BOARD) return 0; /* one hangs in the air */
+    if (stones & (stones + BOTTOM) & BOARD) return 0; /* a stone in the air */
     if (has_four(mover)) return 0;
     const uint64_t opponent = stones ^ mover;
     if (!has_four(opponent)) return 1;
-    for (int column = 0; column < COLUMNS; column++) { /* some last stone made them all */
+    for (int column = 0; column < COLUMNS; column++) { /* one last stone made them all */
         uint64_t top = (((stones & COLUMN(column)) + BOTTOM) & COLUMN(column) << 1) >> 1;
         if ((top & opponent) && !has_four(opponent ^ top)) return 1;
     }

@@ -11,9 +11,9 @@
  *
  * Search.  A search asks one question, "is the score above a?" (the window
  * a, a + 1), and answers with a bound; halving what is left between the bounds
- * gives the score.  Short wins are asked for first: they are the cheap
- * questions, and their answers fill the table for the dear ones.  No node is
- * opened in which the mover can win at once, for
+ * gives the score.  Short wins are asked for first: those questions are cheap,
+ * and their answers fill the table for the expensive ones.  No node is opened in
+ * which the mover can win at once, because
  *   - a move is tried only if it leaves the opponent no immediate win;
  *   - a move that makes two threats at once wins on the mover's next turn, which
  *     is the best that a node can offer.
@@ -40,10 +40,10 @@
  *
  * work is the bit length of the nodes spent.  A new entry drives out the least
  * work of all ways but the last, which takes what is driven out or too small.
- * Bounds hold for ever: a table may serve any number of searches.
+ * Bounds stay valid, so a table may serve any number of searches.
  *
  * Suspending.  The search keeps its own stack, so it can stop after any number
- * of nodes and go on as if it had not: ff_connect4_run(.., budget).
+ * of nodes and continue later: ff_connect4_run(.., budget).
  */
 #ifndef FF_CONNECT4_SOLVER_H
 #define FF_CONNECT4_SOLVER_H

@@ -81,8 +81,8 @@ static void fill_planes(const ff_game *game, const void *state, float *planes) {
     }
 }
 
-/* The cells of a queue; cells that the board does not have if it is no queue of
- * these rules.  No branches: what is in a queue is as good as random. */
+/* The cells of a queue, or every bit if these rules have no such queue.  No
+ * branches: the contents are unpredictable. */
 static uint32_t cells_of_queue(const ff_rules *rules, const uint8_t *queue, int pieces) {
     uint32_t cells = 0, wrong = 0;
     for (int i = 0; i < FF_MAX_M; i++) {

@@ -5,8 +5,8 @@
 #include "tiles.h"
 #include "values.h"
 
-/* A write may go anywhere in the table, so its memory is asked for first and it
- * waits until this many later ones have been asked for. */
+/* Writes go all over the table, so each is prefetched, and delayed until this many
+ * later ones have been prefetched. */
 enum { WAITING = 32 };
 
 /* ---- by rows of the slice above ------------------------------------------- */
@@ -26,13 +26,13 @@ typedef struct {
     uint8_t waiting_values[WAITING];
 } ff_filling;
 
-/* What the cells of a group tell about its rows. */
+/* What the rows of a group have in common. */
 typedef struct {
     const uint8_t *cells;
     uint8_t free[FF_MAX_CELLS];
     uint8_t behind[FF_MAX_PIECES]; /* of the position's order, what follows b0 */
     uint32_t finished;             /* rows b0 in which the opponent has a line */
-    int impossible;                /* the mover has one */
+    int impossible;                /* the mover has a line */
 } ff_filled;
 
 static inline void decide(ff_filling *filling, uint64_t position, int value) {
@@ -142,13 +142,13 @@ FF_INLINE int64_t fill_slice(ff_filling *filling, ff_work *work) {
 
 /* A position (a1 .. ah; b0 .. bh) of slice 2m - 1 has the same row of successors as
  * its full relatives (f a1 .. ah; b0 .. bh), whatever f is; but f cannot move to f.
- * The best successor is out of reach of one of them at most, so of any two the
- * better one is worth what the position is worth.  They are a column, bh, of group
- * a1 .. ah b0 .. of the full slice; and the positions of the group's columns are
- * neighbours, a2 .. ah b0 .. a1 bh.  One group, one rank.
+ * At most one of them cannot reach the best successor, so of any two the better one
+ * has the position's value.  They are a column, bh, of group a1 .. ah b0 .. of the
+ * full slice; and the positions of the group's columns are neighbours,
+ * a2 .. ah b0 .. a1 bh.  So a group needs one rank.
  *
  * Relatives in which f completes the mover's line are impossible and tell nothing.
- * If they leave less than two, the row itself is looked at. */
+ * Where fewer than two others remain, the row itself is evaluated. */
 typedef struct {
     const ff_index *index;
     int half; /* h */
@@ -171,7 +171,7 @@ static void start_columns(const ff_column_filling *filling, ff_tiles *tiles) {
     ff_tiles_start(tiles, filling->index, given - 1, given, 2 * filling->half);
 }
 
-/* What the position with bh on this cell is worth, by its row. */
+/* The value of the position with bh on this cell, by its row. */
 static uint8_t result_by_row(const ff_column_filling *filling, const uint8_t *group, int newest) {
     const ff_index *index = filling->index;
     const int half = filling->half;

@@ -42,7 +42,7 @@ enum {
     FF_MAX_SYMMETRIES = 8
 };
 
-/* How a state stands; play() reports it of the state it has made. */
+/* The result of a state; play() returns it for the state it has made. */
 enum {
     FF_GOING_ON = 0,
     FF_MOVER_WON = 1, /* the player who moved last has won */
@@ -59,7 +59,7 @@ struct ff_game {
     int code_length;
     int planes, rows, columns; /* features are float32 [planes][rows][columns] */
     int symmetries;
-    int max_plies;     /* no longer game is worth playing: the default ply cap */
+    int max_plies;     /* the default ply cap */
     int typical_moves; /* legal moves in the middle of a game: sets the noise's alpha */
     uint16_t cell_image[8][361];
     uint16_t action_image[8][361];
@@ -70,8 +70,8 @@ struct ff_game {
     int (*legal)(const ff_game *game, const void *state, uint16_t *actions); /* how many */
     int (*play)(const ff_game *game, void *state, int action); /* the result */
     void (*fill_planes)(const ff_game *game, const void *state, float *planes);
-    /* Could a code give these bytes?  The only function that takes any bytes; the
-     * others may do anything with bytes that are no state. */
+    /* Does some code give these bytes?  The only function that takes arbitrary bytes;
+     * for the others, bytes that are not a state are undefined behaviour. */
     int (*is_state)(const ff_game *game, const void *state);
     void (*encode)(const ff_game *game, const void *state, int8_t *code);
     int (*decode)(const ff_game *game, const int8_t *code, void *state); /* or FF_BAD_POSITION */
@@ -95,8 +95,8 @@ int ff_connect4_init(ff_game *game);
  * action is a cell.  Code and planes: as Connect Four's, row * size + column. */
 int ff_gomoku_init(ff_game *game, int size);
 
-/* The first of these that is no state of the game, `count` if all are.  For the
- * boundary: what is below here, and the search, trusts the states it is given. */
+/* The place of the first that is not a state of the game, or `count`.  The functions
+ * below and the search trust the states that they are given. */
 size_t ff_check_states(const ff_game *game, const uint8_t *states, size_t count);
 
 /* Many states at once: states [count][state_bytes], codes int8 [count][code_length]. */

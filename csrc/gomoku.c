@@ -42,7 +42,7 @@ static int legal(const ff_game *game, const void *state, uint16_t *actions) {
     return count;
 }
 
-/* Pieces like the one at (row, column), from there on in one direction. */
+/* How many pieces of one player follow each other from (row, column) in one direction. */
 static int run_length(const gomoku_state *gomoku, int size, int row, int column, int down,
                       int right) {
     const int owner = gomoku->cell[row * size + column];
@@ -106,7 +106,7 @@ static int has_five(const uint32_t *row, int size) {
     return five != 0;
 }
 
-/* How the stones stand, or FF_BAD_POSITION if no game comes to stand so. */
+/* The result of these stones, or FF_BAD_POSITION if no game leads to them. */
 static int judge_rows(const ff_game *game, const gomoku_rows *rows) {
     const int plies = rows->stones[0] + rows->stones[1], side = plies & 1;
     if (rows->stones[1] != plies / 2) return FF_BAD_POSITION;

@@ -5,8 +5,8 @@
  *     packed    bit i: entry i, rows one behind the other
  *     by rows   byte r: row r, bit c of it: column c; bit 7 of a byte is spare
  *
- * so that all rows of a group are looked at together.  Of a larger group, rows are
- * looked at one by one (row.h).
+ * so that all rows of a group are examined together.  The rows of a larger group are
+ * examined one by one (row.h).
  */
 #ifndef FF_GROUP_H
 #define FF_GROUP_H

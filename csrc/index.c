@@ -77,8 +77,8 @@ ff_place ff_place_by_walk(const ff_index *index, const uint8_t *cells, int given
     return place;
 }
 
-/* Finds the first `wanted` cells of the sequence with this rank; leaves in
- * *rank what counts within that beginning.  Returns its stabiliser. */
+/* Finds the first `wanted` cells of the sequence with this rank; leaves the rank
+ * within that beginning in *rank.  Returns its stabiliser. */
 static unsigned descend(const ff_index *index, uint64_t *rank, int length, int wanted,
                         uint8_t *cells) {
     unsigned group = FF_ALL_TRANSFORMS;
@@ -205,7 +205,7 @@ static void fill_counts(ff_index *index) {
 
 /* The transform for a beginning, FF_UNRESOLVED if it leaves a symmetry; and the
  * beginning's rank for every length, rank[0], rank[step], ... */
-static uint8_t look_at_beginning(const ff_index *index, const uint8_t *cells, int given,
+static uint8_t rank_beginning(const ff_index *index, const uint8_t *cells, int given,
                                  uint64_t *rank, size_t step) {
     uint8_t canonical[3], stabiliser = FF_ALL_TRANSFORMS;
     int t = canonical_transform(index, cells, given);
@@ -225,16 +225,16 @@ static void fill_pairs(ff_index *index) {
         for (uint8_t second = 0; second < cells; second++) {
             int pair = first * cells + second;
             index->pair_transform[pair] = FF_UNRESOLVED;
-            if (first == second) continue; /* no pair, so nothing looks it up */
+            if (first == second) continue; /* not a pair, and never looked up */
             uint8_t begin[3] = {first, second, 0};
             index->pair_transform[pair] =
-                look_at_beginning(index, begin, 2, &index->pair_rank[0][pair], pair_step);
+                rank_beginning(index, begin, 2, &index->pair_rank[0][pair], pair_step);
             if (index->pair_transform[pair] != FF_UNRESOLVED) continue;
             uint8_t number = index->pair_on_axis[pair] = axis_pairs++;
             for (uint8_t third = 0; third < cells; third++) {
                 if (third == first || third == second) continue;
                 begin[2] = third;
-                index->third_transform[number][third] = look_at_beginning(
+                index->third_transform[number][third] = rank_beginning(
                     index, begin, 3, &index->third_rank[0][number][third], third_step);
             }
         }

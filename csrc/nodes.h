@@ -118,7 +118,7 @@ static inline uint64_t ff_reader_code(const ff_reader *reader) {
            ff_code_of_cell(reader->cells[pieces - 1], pieces - 1);
 }
 
-/* Goes forward to this rank.  Where no group has a symmetry, straight there. */
+/* Moves forward to this rank; in one step where no group has a symmetry. */
 static inline void ff_reader_seek(ff_reader *reader, uint64_t rank) {
     const int pieces = reader->pieces;
     if (pieces - 2 <= reader->index->rules.n) {

@@ -17,7 +17,7 @@ static inline uint64_t ff_random_word(uint64_t *state) {
     return word ^ word >> 31;
 }
 
-/* Hashed twice over, for neighbouring seeds must not give shifted sequences. */
+/* Hashed once more: neighbouring seeds must not give shifted sequences. */
 static inline uint64_t ff_random_seeded(uint64_t seed) {
     uint64_t state = seed ^ UINT64_C(0xD1B54A32D192ED03);
     return ff_random_word(&state);

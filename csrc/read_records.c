@@ -10,7 +10,7 @@ static int claimed_value(int result, int depth, int y_to_move) {
     return mover_wins == depth % 2 ? depth + 1 : -1;
 }
 
-/* What a code speaks of, and what of that it shares with the next code. */
+/* The node of a code, and what it shares with the node of the next code. */
 typedef struct {
     uint64_t group_code;    /* the code without its last two cells; FF_NO_CODE: none yet */
     ff_place group;         /* among the sequences of as many cells as the code has */
@@ -49,7 +49,7 @@ static int enter_group(const ff_index *index, uint64_t code, ff_subject *subject
     return 1;
 }
 
-/* Looks at the whole code, where the group alone does not tell enough. */
+/* Reads the whole code, where the group alone is not enough. */
 static int read_alone(const ff_index *index, uint64_t code, ff_subject *subject) {
     const int pieces = (int)(code >> 60);
     uint8_t cells[FF_MAX_PIECES];
@@ -62,7 +62,7 @@ static int read_alone(const ff_index *index, uint64_t code, ff_subject *subject)
     return 1;
 }
 
-/* Finds out what a code speaks of; 0 if it is not the code of a canonical sequence. */
+/* Reads a code; 0 if it is not the code of a canonical sequence. */
 static int read_code(const ff_index *index, uint64_t code, ff_subject *subject) {
     const int pieces = (int)(code >> 60), unused = 60 - 6 * pieces;
     if (pieces > 2 * index->rules.m || (code & (((uint64_t)1 << unused) - 1))) return 0;

@@ -1,8 +1,8 @@
-/* read_records.h -- from records back to results: nothing in them is trusted.
+/* read_records.h -- from records back to results; nothing in a record is trusted.
  *
  * A code is good if it is the code of a canonical sequence.  Codes are sorted, so
  * neighbours mostly have the same group, all but the last two cells.  The group is
- * looked at once: is it canonical, and on which cells would one more piece give a
+ * examined once: is it canonical, and on which cells would one more piece give a
  * line?  If it has no symmetry, any two free cells may follow, and the rank, the
  * lines and the canonical form of its records take a few instructions.
  */

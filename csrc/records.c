@@ -29,8 +29,8 @@ static ff_part part_of_slice(const ff_index *index, const uint8_t *table, const 
     };
 }
 
-/* So many nodes are looked at together, without a branch that depends on one of
- * them: which node is wanted is as good as random. */
+/* This many nodes are examined together, without a branch on any of them: which
+ * nodes are wanted is unpredictable. */
 enum { TOGETHER = 2048 };
 
 /* Marks with 1 the nodes from `first` on that have a wanted result; returns how many. */
@@ -83,7 +83,7 @@ static void list_claims(const ff_part *part, uint64_t claims[2][256]) {
 
 static uint8_t *write_part(const ff_index *index, const ff_part *part, uint8_t *records,
                            uint64_t *counts) {
-    uint8_t marks[TOGETHER + 8]; /* eight are looked at together */
+    uint8_t marks[TOGETHER + 8]; /* eight are read together */
     uint64_t claims[2][256];
     ff_reader reader;
     list_claims(part, claims);

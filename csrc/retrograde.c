@@ -38,8 +38,8 @@ static inline void start_tiles(const ff_retrograde *solve, ff_tiles *tiles) {
     ff_tiles_init(tiles, solve->index, half, half, 0);
 }
 
-/* A write may go anywhere in the table, so its memory is asked for first and it
- * waits until this many later ones have been asked for. */
+/* Writes go all over the table, so each is prefetched, and delayed until this many
+ * later ones have been prefetched. */
 enum { WAITING = 32, CACHE_LINE = 64 };
 
 /* ---- finished and impossible positions ---------------------------------- */
@@ -102,8 +102,8 @@ int64_t ff_begin(ff_retrograde *solve, ff_work *work) {
 
 /* ---- one ply of depth ---------------------------------------------------- */
 
-/* Which parents a row decides now: none, all of them, all but one, or one
- * alone.  `entry` names the one by its entry in the row. */
+/* Which parents a row decides now: none, all of them, all but one, or exactly one.
+ * `entry` is that one's entry in the row. */
 typedef enum { NO_PARENT, EVERY_PARENT, ALL_BUT_ONE, ONE_PARENT } ff_decided;
 
 /* By the row's lost entries, and those of them lost at an earlier depth. */
@@ -126,8 +126,8 @@ static inline ff_decided parents_that_lose(uint32_t missing, int *entry) {
     return ONE_PARENT;
 }
 
-/* Asks for a group's memory, to read or to write. */
-FF_INLINE void ask_for_group(const ff_retrograde *solve, uint64_t group, const int write) {
+/* Prefetches a group, to read or to write it. */
+FF_INLINE void prefetch_group(const ff_retrograde *solve, uint64_t group, const int write) {
     const uint8_t *entries = group_entries(solve, group);
     const int size = solve->rows * solve->columns;
     for (int i = 0; i < size; i += CACHE_LINE) __builtin_prefetch(entries + i, write);
@@ -176,7 +176,7 @@ static inline void settle_packed(ff_retrograde *solve, ff_waiting *waiting, unsi
     const uint64_t group = waiting->columns[place].group;
     uint8_t *entries = group_entries(solve, group);
     const int size = solve->rows * solve->columns;
-    const uint64_t undecided = ff_look_at(entries, size, waiting->value).undecided;
+    const uint64_t undecided = ff_entries_of(entries, size, waiting->value).undecided;
     uint64_t written = undecided & waiting->columns[place].wanted;
     solve->fresh[~waiting->value & 1][group] |= written != 0;
     waiting->settled += __builtin_popcountll(written);
@@ -195,19 +195,19 @@ static inline void settle(ff_retrograde *solve, ff_waiting *waiting, unsigned pl
  * them but this one, or this one. */
 static inline uint64_t wanted_entries(const ff_retrograde *solve, const ff_waiting *waiting,
                                       int column, ff_decided decided, int row) {
-    uint64_t every = (1u << solve->rows) - 1 - (1u << column), one = (uint64_t)1 << row;
+    uint64_t every = (1u << solve->rows) - 1 - (1u << column), single = (uint64_t)1 << row;
     if (is_small(solve)) {
         every = waiting->packed[column];
-        one = (uint64_t)1 << entry_of(solve, row, column);
+        single = (uint64_t)1 << entry_of(solve, row, column);
     }
-    return decided == EVERY_PARENT ? every : decided == ALL_BUT_ONE ? every & ~one : one;
+    return decided == EVERY_PARENT ? every : decided == ALL_BUT_ONE ? every & ~single : single;
 }
 
 static inline void take_column(ff_retrograde *solve, ff_waiting *waiting, uint64_t group,
                                int column, ff_decided decided, int row) {
     unsigned place = waiting->taken % WAITING;
     if (waiting->taken >= WAITING) settle(solve, waiting, place);
-    ask_for_group(solve, group, 1);
+    prefetch_group(solve, group, 1);
     __builtin_prefetch(&solve->fresh[~waiting->value & 1][group], 1);
     waiting->columns[place].group = group;
     waiting->columns[place].wanted = wanted_entries(solve, waiting, column, decided, row);
@@ -240,7 +240,7 @@ typedef struct {
     int usable;
 } ff_parents;
 
-static inline void look_at_parents(const ff_index *index, const uint8_t *cells, ff_parents *to) {
+static inline void locate_parents(const ff_index *index, const uint8_t *cells, ff_parents *to) {
     const int half = index->rules.m - 1;
     to->cells = cells;
     ff_free_cells(index, ff_cells_mask(cells, 2 * half), to->free);
@@ -283,15 +283,15 @@ static void take_mirrored_parents(ff_retrograde *solve, const ff_parents *to, in
     }
 }
 
-/* Takes in the column that row r decides; the first of a group looks where the
- * parents lie. */
+/* Takes in the column that row r decides; the first row of a group to decide any
+ * locates the parents. */
 FF_INLINE void take_decided(ff_retrograde *solve, uint64_t group, const ff_tiles *tiles,
                             ff_run *run, ff_parents *to, int r, ff_decided decided, int entry,
                             ff_waiting *waiting) {
     if (decided == NO_PARENT) return;
     if (to->cells == NULL) {
         ff_read_group(tiles, run, group);
-        look_at_parents(solve->index, run->cells, to);
+        locate_parents(solve->index, run->cells, to);
     }
     if (to->usable)
         take_parents(solve, to, r, decided, entry, waiting);
@@ -308,7 +308,7 @@ FF_INLINE void propagate_group(ff_retrograde *solve, uint64_t group, uint32_t fr
     to.cells = NULL;
     for (; fresh_rows; fresh_rows &= fresh_rows - 1) {
         int r = __builtin_ctz(fresh_rows), entry = 0;
-        const ff_entries row = ff_look_at(entries + r * columns, columns, depth + 1);
+        const ff_entries row = ff_entries_of(entries + r * columns, columns, depth + 1);
         const uint32_t lost = (uint32_t)row.lost, undecided = (uint32_t)row.undecided;
         const ff_decided decided =
             depth % 2 == 0 ? parents_that_win(lost, lost & ~(uint32_t)row.equal, &entry)
@@ -323,7 +323,7 @@ FF_INLINE void propagate_small_group(ff_retrograde *solve, uint64_t group, const
                                      ff_run *run, int depth, ff_waiting *waiting) {
     const int columns = solve->columns, size = solve->rows * columns;
     const uint8_t *entries = group_entries(solve, group);
-    const ff_entries all = ff_look_at(entries, size, depth + 1);
+    const ff_entries all = ff_entries_of(entries, size, depth + 1);
     const uint64_t hindering = depth % 2 == 0 ? all.lost & ~all.equal : all.lost | all.undecided;
     const uint64_t lost_by_rows = ff_by_rows(all.lost, columns);
     const uint64_t hindering_by_rows = ff_by_rows(hindering, columns);
@@ -342,8 +342,8 @@ FF_INLINE void propagate_small_group(ff_retrograde *solve, uint64_t group, const
     }
 }
 
-/* Asks for a run's part of `fresh`, a run ahead of its use. */
-static inline void ask_for_fresh(const ff_retrograde *solve, const ff_run *run, int depth) {
+/* Prefetches a run's part of `fresh`, a run ahead of its use. */
+static inline void prefetch_fresh(const ff_retrograde *solve, const ff_run *run, int depth) {
     const uint8_t *fresh = solve->fresh[depth & 1];
     for (uint64_t group = run->first; group < run->end; group += CACHE_LINE)
         __builtin_prefetch(&fresh[group]);
@@ -361,27 +361,26 @@ static inline uint64_t next_fresh(const uint8_t *fresh, uint64_t group, uint64_t
     return group;
 }
 
-/* Finds the groups with fresh rows, so that their memory can be asked for, and
- * goes through them when a few are found. */
+/* Collects and prefetches groups with fresh rows, then processes them together. */
 FF_INLINE void propagate_run(ff_retrograde *solve, const ff_tiles *tiles, ff_run *run, int depth,
                              ff_waiting *waiting) {
     enum { TOGETHER = 64 };
     uint8_t *fresh = solve->fresh[depth & 1];
-    uint64_t found[TOGETHER], group = next_fresh(fresh, run->first, run->end);
+    uint64_t groups[TOGETHER], group = next_fresh(fresh, run->first, run->end);
     while (group < run->end) {
         int count = 0;
         while (group < run->end && count < TOGETHER) {
-            ask_for_group(solve, group, 0);
-            found[count++] = group;
+            prefetch_group(solve, group, 0);
+            groups[count++] = group;
             group = next_fresh(fresh, group + 1, run->end);
         }
         for (int i = 0; i < count; i++) {
-            const uint32_t rows = unfolded(fresh[found[i]], solve->rows);
-            fresh[found[i]] = 0;
+            const uint32_t rows = unfolded(fresh[groups[i]], solve->rows);
+            fresh[groups[i]] = 0;
             if (is_small(solve))
-                propagate_small_group(solve, found[i], tiles, run, depth, waiting);
+                propagate_small_group(solve, groups[i], tiles, run, depth, waiting);
             else
-                propagate_group(solve, found[i], rows, tiles, run, depth, waiting);
+                propagate_group(solve, groups[i], rows, tiles, run, depth, waiting);
         }
     }
 }
@@ -395,7 +394,7 @@ FF_INLINE int64_t propagate(ff_retrograde *solve, int depth, ff_work *work) {
     int left = ff_take_run(&tiles, work, &runs[0]);
     for (int now = 0; left; now = !now) {
         left = ff_take_run(&tiles, work, &runs[!now]);
-        if (left) ask_for_fresh(solve, &runs[!now], depth);
+        if (left) prefetch_fresh(solve, &runs[!now], depth);
         propagate_run(solve, &tiles, &runs[now], depth, &waiting);
     }
     settle_all(solve, &waiting);
@@ -419,27 +418,27 @@ int64_t ff_propagate(ff_retrograde *solve, int depth, ff_work *work) {
 
 static int64_t resume_group(ff_retrograde *solve, uint64_t group, int depth) {
     const uint8_t *entries = group_entries(solve, group);
-    int64_t found = 0;
+    int64_t settled = 0;
     uint32_t rows = 0;
     for (int r = 0; r < solve->rows; r++) {
         const uint8_t *row = entries + r * solve->columns;
-        const uint64_t equal = ff_look_at(row, solve->columns, depth + 1).equal;
+        const uint64_t equal = ff_entries_of(row, solve->columns, depth + 1).equal;
         if (equal) rows |= 1u << r;
-        found += __builtin_popcountll(equal);
+        settled += __builtin_popcountll(equal);
     }
     solve->fresh[depth & 1][group] = folded(rows);
-    return found;
+    return settled;
 }
 
 int64_t ff_resume(ff_retrograde *solve, int depth, ff_work *work) {
     ff_tiles tiles;
     ff_run run;
     start_tiles(solve, &tiles);
-    int64_t found = 0;
+    int64_t settled = 0;
     while (ff_take_run(&tiles, work, &run))
         for (uint64_t group = run.first; group < run.end; group++)
-            found += resume_group(solve, group, depth);
-    return found;
+            settled += resume_group(solve, group, depth);
+    return settled;
 }
 
 /* ---- after the fixpoint -------------------------------------------------- */

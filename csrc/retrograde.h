@@ -55,7 +55,7 @@ typedef struct {
     int columns;        /* rows - 1 */
     uint8_t *full;      /* [groups][rows][columns], 16 readable bytes behind it */
     /* [groups], by parity of depth.  Bit r % 8: row r gained an entry, or another row
-     * with the same bit did; to look at a row without need changes nothing. */
+     * with the same bit did; examining a row needlessly does no harm. */
     uint8_t *fresh[2];
 } ff_retrograde;
 
@@ -63,7 +63,7 @@ int ff_retrograde_init(ff_retrograde *solve, const ff_index *index, uint8_t *ful
                        uint8_t *fresh_even, uint8_t *fresh_odd);
 
 /* The passes below take tiles from `work`, all of them between their threads, and
- * return this thread's count, or an error.  Items beyond the last tile are none. */
+ * return this thread's count, or an error.  Items after the last tile are ignored. */
 
 /* Marks finished and impossible positions in a zeroed table; counts the
  * finished ones. */

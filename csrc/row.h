@@ -1,8 +1,8 @@
 /* row.h -- a row of a table: the values of all successors of one position.
  *
  * Values are bytes (values.h): 0 undecided, odd lost, even won.  Sixteen bytes are
- * looked at together, so as many behind the table must be readable; another thread
- * may be writing some of them (shared.h).
+ * read together, so as many must be readable after the table; another thread may
+ * be writing to them (shared.h).
  */
 #ifndef FF_ROW_H
 #define FF_ROW_H
@@ -52,14 +52,14 @@ static inline ff_entries ff_sixteen_entries(const uint8_t *entries, int value) {
 #endif
 
 /* At most 63 entries. */
-static inline ff_entries ff_look_at(const uint8_t *entries, int count, int value) {
+static inline ff_entries ff_entries_of(const uint8_t *entries, int count, int value) {
     const uint64_t every = ((uint64_t)1 << count) - 1;
     ff_entries sets = {0, 0, 0};
     for (int i = 0; i < count; i += FF_ROW_STEP) {
-        const ff_entries some = ff_sixteen_entries(entries + i, value);
-        sets.lost |= some.lost << i;
-        sets.undecided |= some.undecided << i;
-        sets.equal |= some.equal << i;
+        const ff_entries part = ff_sixteen_entries(entries + i, value);
+        sets.lost |= part.lost << i;
+        sets.undecided |= part.undecided << i;
+        sets.equal |= part.equal << i;
     }
     return (ff_entries){sets.lost & every, sets.undecided & every, sets.equal & every};
 }

@@ -2,8 +2,8 @@
 
 #include "random.h"
 
-/* A source that has found nothing after so many draws has nothing: the rarest
- * thing asked for, a held-out node of the 4 x 4 opening, takes hundreds. */
+/* A source that finds nothing in this many draws is empty: the rarest nodes, held
+ * out and in the opening of 4 x 4, take hundreds. */
 enum { MOST_DRAWS = 1000000 };
 
 typedef struct {
@@ -18,7 +18,7 @@ static uint64_t below(uint64_t *random, uint64_t limit) {
 
 /* ---- nodes ------------------------------------------------------------------ */
 
-/* The place of `number` in sums[0 .. count-1], which rise: the first above it. */
+/* The first of the rising sums[0 .. count-1] that is above `number`. */
 static uint64_t place_in_sums(const double *sums, uint64_t count, double number) {
     uint64_t low = 0, high = count - 1;
     while (low < high) {
@@ -40,7 +40,7 @@ static uint64_t node_by_byte(const ff_sampler *sampler, uint64_t *random) {
     }
     const uint64_t *first = sampler->byte_first + last;
     if (first[1] > first[0]) return sampler->by_byte[first[0] + below(random, first[1] - first[0])];
-    /* Not listed, because common. */
+    /* Too common to be listed. */
     const uint64_t nodes = sampler->index->slice_base[2 * sampler->index->rules.m + 1];
     uint64_t node = below(random, nodes);
     while (sampler->table[node] != last) node = below(random, nodes);
@@ -73,14 +73,13 @@ static int is_of_part(const ff_sampler *sampler, const ff_labelled *item) {
     return (ff_random_word(&state) < sampler->held_below) == (sampler->part == FF_HELD_OUT);
 }
 
-/* Stage 1 of a draw: a node, and its byte on the way from memory. */
+/* Stage 1 of a draw: chooses a node and prefetches its byte. */
 static void propose(const ff_sampler *sampler, drawn *draw) {
     draw->item.node = candidate(sampler, draw->source, &draw->random);
     __builtin_prefetch(sampler->table + draw->item.node);
 }
 
-/* Stage 2: refused by what the node itself tells, or else its moves' bytes on
- * the way. */
+/* Stage 2: rejects by the node itself, or else prefetches the bytes of its moves. */
 static int is_eligible(const ff_sampler *sampler, drawn *draw) {
     const ff_index *index = sampler->index;
     ff_labelled *item = &draw->item;
@@ -96,7 +95,7 @@ static int is_eligible(const ff_sampler *sampler, drawn *draw) {
     return 1;
 }
 
-/* Stage 3: refused by what its moves lead to. */
+/* Stage 3: rejects by what the moves lead to. */
 static int is_accepted(const ff_sampler *sampler, const drawn *draw) {
     return draw->source != FF_CRITICAL || ff_is_critical(sampler->table, &draw->item);
 }
@@ -107,13 +106,13 @@ static int draw_together(const ff_sampler *sampler, drawn *draws, int count) {
     for (int i = 0; i < count; i++) waiting[i] = i;
     for (int round = 0; count; round++) {
         if (round == MOST_DRAWS) return FF_NOTHING_TO_DRAW;
-        int refused = 0;
+        int rejected = 0;
         for (int i = 0; i < count; i++) propose(sampler, &draws[waiting[i]]);
         for (int i = 0; i < count; i++) eligible[i] = is_eligible(sampler, &draws[waiting[i]]);
         for (int i = 0; i < count; i++)
             if (!eligible[i] || !is_accepted(sampler, &draws[waiting[i]]))
-                waiting[refused++] = waiting[i];
-        count = refused;
+                waiting[rejected++] = waiting[i];
+        count = rejected;
     }
     return FF_OK;
 }

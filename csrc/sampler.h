@@ -8,12 +8,12 @@
  * Draws.  Each item first chooses a source by the shares, then draws nodes
  * until one is accepted:
  *
- *   uniform    every position (not every node) of the slices is as likely:
+ *   uniform    every position (not every node) of the slices is equally likely:
  *              a node is accepted with probability orbit / 8
  *   balanced   a table byte by the given weights, then a node that holds it
  *   critical   as uniform, but only nodes with a move that loses the result
- *   opening    a slice, each as likely, then a node of it, whatever its orbit:
- *              positions with few pieces are too few for the others to meet
+ *   opening    a slice, each equally likely, then a node of it, whatever its orbit:
+ *              positions with few pieces are too rare for the other sources
  *   listed     a node of a given list by its weight; for mining mistakes
  *
  * Finished and impossible nodes are never drawn, and of the others only those
@@ -52,7 +52,7 @@ typedef struct {
     double byte_share[256];   /* balanced: how often each table byte; they sum to 1 */
     const uint32_t *by_byte;  /* balanced: nodes sorted by table byte */
     uint64_t byte_first[257]; /* balanced: where each byte's nodes begin in by_byte; a byte
-                                 without any is common, and met by drawing at random */
+                                 without any is common, and drawn by trial */
     const uint64_t *listed;   /* [listed_count] nodes, uint64 */
     const double *listed_sum; /* [listed_count] weights summed up; the last one is 1 */
     uint64_t listed_count;

@@ -168,9 +168,9 @@ static void set_priors(ff_search_tree *tree, const float *policy, int logits) {
     for (int i = 0; i < leaf->edges; i++) prior[i] /= sum;
 }
 
-/* A network's rounding may leave -1 .. 1 by a hair; a value never does, or it
+/* Rounding in a network may exceed -1 .. 1 by this much; values are clipped, or they
  * would beat a proven result. */
-static const float HAIR = 1e-3f;
+static const float ROUNDING = 1e-3f;
 
 static float leaf_value(const ff_search_options *options, float value, const float *steps) {
     if (steps) {
@@ -204,8 +204,9 @@ static int check_evaluations(const ff_search *search, int rows, const float *pol
         const ff_search_tree *tree = &search->tree[i];
         if (tree->leaf == FF_NOTHING_WAITS) continue;
         if (row == rows) return FF_BAD_ORDER;
-        if (!(fabsf(value[row]) <= 1.0f + HAIR)) return FF_BAD_EVALUATION;
-        if (steps && !(steps[row] >= -HAIR && steps[row] <= search->options.max_steps + HAIR))
+        if (!(fabsf(value[row]) <= 1.0f + ROUNDING)) return FF_BAD_EVALUATION;
+        if (steps && !(steps[row] >= -ROUNDING &&
+                       steps[row] <= search->options.max_steps + ROUNDING))
             return FF_BAD_EVALUATION;
         const float *of_row = policy + (size_t)row * (size_t)search->game->actions;
         if (!is_usable_policy(search, tree, of_row, logits)) return FF_BAD_EVALUATION;

@@ -19,7 +19,7 @@
  *
  * and, with the clamp, never less than -1: a move not tried cannot be worse
  * than a proven loss.  V(s) is the mean of all values backed up through s.
- * With fpu_dynamic, r * (V(s) + 1) / 2 stands for r.
+ * With fpu_dynamic, r * (V(s) + 1) / 2 replaces r.
  *
  * Every value is for the side to move and changes its sign at each edge; the
  * mean on an edge speaks for the player who moves along it.  An edge whose move
@@ -33,9 +33,9 @@
  * eps_0 at every ply if noise_steps is 0.
  *
  * Memory.  A tree has room for node_capacity nodes.  Its edges are parallel
- * arrays (prior, mean, visits, child, action); a node's edges are neighbours,
- * from a multiple of FF_EDGE_LANES, and filled up to one with idle ones, so
- * that a walk reads them in vectors.  ff_search_begin makes sure of the room
+ * arrays (prior, mean, visits, child, action); a node's edges are neighbours that
+ * start at a multiple of FF_EDGE_LANES and are padded to one with idle edges, so
+ * that a walk reads them in vectors.  ff_search_begin makes sure that there is room
  * for all the simulations it grants, so no walk can run out of it.
  *
  * Trees share nothing that is written: a tree's result depends on its state,
@@ -91,7 +91,7 @@ typedef struct {
     uint32_t sims_left;
     uint32_t leaf; /* the node that waits for its evaluation */
     uint64_t random;
-    uint32_t forgotten; /* times that a kept subtree was dropped for want of room */
+    uint32_t forgotten; /* how often a kept subtree was dropped for lack of room */
     /* By the side to move: nodes walked through; those that had an untried move;
      * those of them whose FPU would be below -1 without the clamp. */
     uint64_t walked[2], open[2], starved[2];
@@ -114,12 +114,12 @@ size_t ff_search_bytes(const ff_game *game, uint32_t trees, uint32_t node_capaci
 int ff_search_init(ff_search *search, const ff_game *game, const ff_search_options *options,
                    uint32_t trees, uint32_t node_capacity, uint64_t seed, void *memory);
 
-/* A tree begins anew at this state; a seed of NULL goes on with its numbers. */
+/* Restarts a tree at this state; with a NULL seed its random sequence continues. */
 void ff_search_reset(ff_search *search, uint32_t tree, const uint8_t *state, int ply,
                      const uint64_t *seed);
 
 /* Grants every unfinished tree `sims` simulations; a tree without room for them
- * forgets what it kept of earlier ones.  FF_NO_ROOM if even that is too little. */
+ * drops the subtree it kept.  FF_NO_ROOM if there is too little room even then. */
 int ff_search_begin(ff_search *search, uint32_t sims);
 
 /* Walks in every tree up to a leaf.  Fills planes [rows][planes][rows][columns]
@@ -137,7 +137,7 @@ int ff_search_expand(ff_search *search, int rows, const float *policy, int logit
 /* Does all granted simulations, with equal priors and the same value everywhere. */
 int ff_search_run_constant(ff_search *search, float value);
 
-/* The game goes on with this action. */
+/* Plays this action at the root of a tree. */
 int ff_search_advance(ff_search *search, uint32_t tree, int action);
 
 /* The share of noise at this ply. */

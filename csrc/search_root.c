@@ -1,5 +1,5 @@
 /* search_root.c -- what happens at the root between two searches: noise, the
- * choice of a move, and going on to the position after it. */
+ * choice of a move, and advancing to the position after it. */
 #include <math.h>
 #include <string.h>
 
@@ -67,7 +67,7 @@ void ff_search_add_noise(const ff_search *search, ff_search_tree *tree) {
     tree->noised = 1;
 }
 
-/* ---- going on --------------------------------------------------------------- */
+/* ---- advancing --------------------------------------------------------------- */
 
 static void copy_edges(ff_search_tree *tree, uint32_t from, uint32_t to, uint32_t count) {
     memmove(tree->prior + to, tree->prior + from, count * sizeof *tree->prior);
@@ -77,8 +77,8 @@ static void copy_edges(ff_search_tree *tree, uint32_t from, uint32_t to, uint32_
     memmove(tree->action + to, tree->action + from, count * sizeof *tree->action);
 }
 
-/* Moves the node, its state and its edges down to `to`, and tells its parent's
- * edge, which has moved before. */
+/* Moves the node, its state and its edges down to `to`, and updates its parent's
+ * edge, which has moved already. */
 static void move_node(ff_search_tree *tree, uint32_t from, uint32_t to, size_t state_bytes) {
     ff_search_node *node = &tree->nodes[to];
     *node = tree->nodes[from];
@@ -92,9 +92,9 @@ static void move_node(ff_search_tree *tree, uint32_t from, uint32_t to, size_t s
 
 /* Makes `top` the root and closes the gaps.  Nodes and edges were added in the
  * same order, a parent before its children, so moving them down in that order
- * overwrites nothing that is still to move.  A node yet to move learns from its
- * parent where it will find it: parent and parent_edge are rewritten when the
- * parent moves; those who learn nothing are not below `top`. */
+ * overwrites nothing that is still to move.  When a parent moves, it rewrites parent
+ * and parent_edge of its children; nodes that are never rewritten are not below
+ * `top`. */
 static void keep_subtree(ff_search_tree *tree, uint32_t top, size_t state_bytes) {
     const uint32_t node_count = tree->node_count;
     for (uint32_t i = top; i < node_count; i++) tree->nodes[i].parent = NOT_KEPT;

@@ -1,14 +1,14 @@
 /* shared.h -- bytes that one thread reads while another writes them.
  *
  * Such a byte is read and written as a relaxed atomic: a read gives the old value
- * or the new one, and which of them must not matter.  Every byte is by itself; no
- * order between two of them is promised.
+ * or the new one, and the reader must be right with either.  No order between two
+ * bytes is promised.
  *
  * Sixteen neighbours are read together.  C has no name for sixteen relaxed loads
- * in one instruction, but x86 has the instruction: of a vector load each byte is
- * atomic.  It is written as assembly, so that the compiler knows of a read and
- * nothing of its atomicity.  Elsewhere, and under a sanitizer, which must see what is
- * read, the bytes are loaded one by one.
+ * in one instruction, but x86 has it: each byte of a vector load is atomic.  The load
+ * is written in assembly, because a plain C load would be a data race.  On other
+ * machines, and under a sanitizer, which must see what is read, the bytes are loaded
+ * one by one.
  */
 #ifndef FF_SHARED_H
 #define FF_SHARED_H

@@ -2,7 +2,7 @@
 
 #include "tiles.h"
 
-/* The first of the values first .. end - 1 that is not 0, or end; most of a table is. */
+/* The first of the values first .. end - 1 that is not 0, or end; most values are 0. */
 static inline uint64_t next_decided(const uint8_t *values, uint64_t first, uint64_t end) {
     uint64_t eight;
     for (; first + 8 <= end; first += 8) {
@@ -71,7 +71,7 @@ typedef struct {
     const uint8_t *entries;
 } ff_source;
 
-/* Finds the group with this number in the order of visiting, and asks for its memory. */
+/* Locates the group with this number in the order of visiting, and prefetches it. */
 FF_INLINE void find_source(const ff_swap *swap, ff_cursor *visit, uint64_t number,
                            ff_source *source) {
     const int half = swap->half, length = 2 * half, size = swap->rows * (swap->rows - 1);
@@ -127,7 +127,7 @@ FF_INLINE void swap_group(const ff_swap *swap, const ff_source *source) {
 }
 
 FF_INLINE void swap_groups(const ff_swap *swap, ff_work *work) {
-    enum { TOGETHER = 16 }; /* groups whose memory is asked for before they are read */
+    enum { TOGETHER = 16 }; /* groups prefetched before they are read */
     ff_source sources[TOGETHER];
     ff_cursor visit;
     ff_cursor_init(&visit, swap->index, 2 * swap->half);

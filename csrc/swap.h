@@ -8,8 +8,8 @@
  *
  *     b1 .. bh a0 .. a(h-1)   b0   ah.
  *
- * To visit the groups as they are numbered would be to write all over the slice.
- * They are visited in the order of b1 .. b(h-1) a1 .. ah b0 instead.  While all
+ * Visiting the groups in numerical order would write all over the slice.  They are
+ * visited in the order of b1 .. b(h-1) a1 .. ah b0 instead.  While all
  * but the last two of these stay the same, what is written lies in as many
  * groups as what is read: all those that begin with b1 .. b(h-1), then any cell,
  * any cell, a1 .. a(h-1); on 4 x 4 with m = 4 twelve kilobytes.

@@ -2,8 +2,8 @@
  *
  * A pass reads rows and writes what follows for their parents.  What row b0 of
  * group b1 b2 .. bh a1 a2 .. ah writes lies in group a1 a2 .. ah b0 b1 .. (see
- * retrograde.h).  To visit the groups as they are numbered would be to write all
- * over the table: every write misses the cache, and the TLB as well.
+ * retrograde.h).  Visiting the groups in numerical order would write all over the
+ * table: every write would miss the cache, and the TLB as well.
  *
  * A tile is the set of groups that agree, up to symmetry, in the first cells of
  * both queues, say b1 b2 and a1 a2.  What a tile reads and what it writes is a
@@ -31,7 +31,7 @@ typedef struct {
     uint8_t order[FF_MAX_PIECES];     /* the place in its group of each cell of a run */
     uint64_t count;                   /* tiles */
     uint64_t next_tile, end_of_tiles; /* of those taken */
-    uint64_t next_run, end_of_runs;   /* of the present tile */
+    uint64_t next_run, end_of_runs;   /* of the current tile */
     ff_cursor tile, run;
 } ff_tiles;
 
@@ -104,8 +104,8 @@ static inline void ff_read_run(ff_tiles *tiles, uint64_t number, ff_run *run) {
     ff_free_cells(tiles->index, ff_cells_mask(run->cells, given), run->free);
 }
 
-/* Takes the next run from `work`, whose items are tiles; those beyond the last
- * tile are none.  Returns 0 when all are taken. */
+/* Takes the next run from `work`, whose items are tiles; items after the last tile
+ * are ignored.  Returns 0 when all are taken. */
 static inline int ff_take_run(ff_tiles *tiles, ff_work *work, ff_run *run) {
     while (tiles->next_run == tiles->end_of_runs) {
         if (tiles->next_tile == tiles->end_of_tiles &&
@@ -143,11 +143,11 @@ static inline unsigned ff_read_group(const ff_tiles *tiles, ff_run *run, uint64_
 }
 
 /* The ranks of sequences that differ in one cell, the open one.  The cells before
- * it must break the symmetry; then a cell behind it has one unused cell less
- * below it if the open cell is there, and that is all that changes. */
+ * it must break the symmetry; then all that changes is that a cell behind it has one
+ * unused cell fewer below it if the open cell is below it. */
 typedef struct {
     const uint8_t *image; /* of the transform that makes the sequences canonical */
-    uint64_t rank;        /* as if the open cell took no room and had digit 0 */
+    uint64_t rank;        /* as if the open cell used no cell and had digit 0 */
     uint32_t before;      /* images of the cells before the open one */
     uint32_t used;        /* and of those behind it too */
     int behind;           /* how many there are */

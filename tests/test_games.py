@@ -216,7 +216,7 @@ def test_gomoku_six_in_a_row_wins() -> None:
     ],
 )
 def test_codes_of_no_position_are_refused(game: Game, code: list[int]) -> None:
-    with pytest.raises(InputError, match="is no position of"):
+    with pytest.raises(InputError, match="is not a position of"):
         game.decode(np.array([code], dtype=np.int8))
 
 
@@ -250,8 +250,8 @@ def check_states_of_nodes(game: DropOldest, nodes: NDArray[np.uint64]) -> None:
     codes = np.concatenate([x, y, to_move[:, None]], axis=1)
     assert np.array_equal(states, game.decode(codes))
     assert np.array_equal(states, game.states(x, y, to_move))
-    found, _ = find_nodes(*game.arrays(states), game.rules)
-    assert np.array_equal(found, nodes)
+    again, _ = find_nodes(*game.arrays(states), game.rules)
+    assert np.array_equal(again, nodes)
 
 
 @pytest.mark.parametrize("variant", [(3, 3, 3), (3, 4, 3), (3, 2, 2), (4, 2, 2)])
@@ -321,9 +321,9 @@ def test_a_state_of_a_larger_board_is_refused_and_named() -> None:
     foreign = other.play_all([24, 23, 22, 21, 20, 19, 18, 17, 16, 15])
     states = np.stack([game.start()] * 3 + [foreign] * 50)
     for use in uses_of(game, states):
-        with pytest.raises(InputError, match=r"states\[3\] is no state of drop-3-3-3"):
+        with pytest.raises(InputError, match=r"states\[3\] is not a state of drop-3-3-3"):
             use()
-    with pytest.raises(InputError, match="no state of drop-3-3-3"):
+    with pytest.raises(InputError, match="not a state of drop-3-3-3"):
         game.play(foreign, 0)
 
 
@@ -374,7 +374,7 @@ def test_no_bytes_crash_a_kernel(plain: PlainGame) -> None:
     legal = game.legal_masks(states[accepted])
     assert (legal.any(axis=1) == (game.results(states[accepted]) == Result.GOING_ON)).all()
     for use in uses_of(game, states[:1000][~accepted[:1000]]):
-        with pytest.raises(InputError, match="is no state of"):
+        with pytest.raises(InputError, match="is not a state of"):
             use()
     going_on = states[accepted][legal.any(axis=1)]
     after, _ = game.play_many(going_on, game.legal_masks(going_on).argmax(axis=1).astype(np.int32))

@@ -57,40 +57,40 @@ MIX = SampleMix(uniform=1, balanced=1, critical=1, opening=1)
 def test_labels_say_what_probing_says(table: DenseTable) -> None:
     rules = table.rules
     batch = Sampler(table, MIX).batch(seed=3, number=0, size=300)
-    found = arrays(batch)
+    labels = arrays(batch)
     for row in range(300):
-        position = position_of(int(found["nodes"][row]), rules)
-        shown = symmetry_of(rules).apply(int(found["transforms"][row]), position)
+        position = position_of(int(labels["nodes"][row]), rules)
+        shown = symmetry_of(rules).apply(int(labels["transforms"][row]), position)
         moves = table.moves(shown)
         value = table.probe(shown)
         assert ["win", "draw", "loss"][batch.wdl[row]] == value.result
         assert batch.plies[row] == (-1 if value.plies is None else value.plies)
-        assert np.flatnonzero(found["legal"][row]).tolist() == sorted(m.cell for m in moves)
+        assert np.flatnonzero(labels["legal"][row]).tolist() == sorted(m.cell for m in moves)
         keeping = sorted(move.cell for move in moves if move.result == value.result)
-        assert np.flatnonzero(found["keeping"][row]).tolist() == keeping
+        assert np.flatnonzero(labels["keeping"][row]).tolist() == keeping
         best = table.best_moves(shown)
-        assert np.flatnonzero(found["optimal"][row]).tolist() == best
-        assert np.allclose(found["policy"][row, best], 1 / len(best))
-        assert found["policy"][row].sum() == pytest.approx(1)
+        assert np.flatnonzero(labels["optimal"][row]).tolist() == best
+        assert np.allclose(labels["policy"][row, best], 1 / len(best))
+        assert labels["policy"][row].sum() == pytest.approx(1)
         for move in moves:
-            byte = found["move_values"][row, move.cell]
+            byte = labels["move_values"][row, move.cell]
             assert byte == (0 if move.plies is None else move.plies)
-        assert (found["move_values"][row][~found["legal"][row]] == 255).all()
+        assert (labels["move_values"][row][~labels["legal"][row]] == 255).all()
 
 
 def test_planes_are_the_game_s_own(table: DenseTable) -> None:
     rules = table.rules
     game = DropOldest(rules.n, rules.m, rules.k)
-    found = arrays(Sampler(table, MIX).batch(seed=4, number=0, size=500))
+    labels = arrays(Sampler(table, MIX).batch(seed=4, number=0, size=500))
     for row in range(500):
-        position = position_of(int(found["nodes"][row]), rules)
-        shown = symmetry_of(rules).apply(int(found["transforms"][row]), position)
-        assert np.array_equal(found["planes"][row], game.planes(game.state(shown)[None])[0])
+        position = position_of(int(labels["nodes"][row]), rules)
+        shown = symmetry_of(rules).apply(int(labels["transforms"][row]), position)
+        assert np.array_equal(labels["planes"][row], game.planes(game.state(shown)[None])[0])
     # and the compact form says the same
-    planes = np.zeros((*found["pieces"].shape, rules.cells + 1), np.float32)
-    np.put_along_axis(planes, found["pieces"][:, :, None].astype(np.intp), 1, axis=2)
+    planes = np.zeros((*labels["pieces"].shape, rules.cells + 1), np.float32)
+    np.put_along_axis(planes, labels["pieces"][:, :, None].astype(np.intp), 1, axis=2)
     assert np.array_equal(
-        planes[:, :, : rules.cells].reshape(found["planes"].shape), found["planes"]
+        planes[:, :, : rules.cells].reshape(labels["planes"].shape), labels["planes"]
     )
 
 
@@ -132,8 +132,8 @@ def test_every_node_is_unranked_as_the_index_does(table: DenseTable) -> None:
     x = np.where(to_move[:, None] == 0, queues[0], queues[1])
     y = np.where(to_move[:, None] == 0, queues[1], queues[0])
     possible = ~impossible
-    found, _ = find_nodes(x[possible], y[possible], to_move[possible], rules)
-    assert np.array_equal(found, nodes[possible])
+    again, _ = find_nodes(x[possible], y[possible], to_move[possible], rules)
+    assert np.array_equal(again, nodes[possible])
 
 
 def beginnings_of(rules: Rules, pieces: int) -> list[tuple[tuple[int, int], int]]:
@@ -245,13 +245,14 @@ def test_all_eight_symmetries_are_drawn_evenly(small: DenseTable) -> None:
 
 
 def test_critical_draws_are_the_positions_where_a_move_can_go_wrong(small: DenseTable) -> None:
-    found = arrays(Sampler(small, SampleMix(uniform=0, critical=1), part="all").batch(9, 0, 60_000))
-    assert (found["keeping"] != found["legal"]).any(1).all()
+    sampler = Sampler(small, SampleMix(uniform=0, critical=1), part="all")
+    drawn = arrays(sampler.batch(9, 0, 60_000))
+    assert (drawn["keeping"] != drawn["legal"]).any(1).all()
     nodes = np.flatnonzero((small.bytes != 1) & (small.bytes != 255)).astype(np.uint64)
     labels = arrays(label_nodes(small, nodes, ("keeping", "legal")))
     critical = nodes[(labels["keeping"] != labels["legal"]).any(1)]
     full = critical[critical >= slice_bases(small.rules)[-2]]
-    missed = set(full.tolist()) - set(found["nodes"].tolist())
+    missed = set(full.tolist()) - set(drawn["nodes"].tolist())
     assert len(missed) < 0.02 * len(full)  # 60,000 draws of 7,000 nodes miss few
 
 
@@ -309,9 +310,9 @@ def test_a_batch_depends_on_seed_and_number_only(table: DenseTable) -> None:
 
 
 def test_keeping_policy_is_spread_over_all_keeping_moves(small: DenseTable) -> None:
-    found = arrays(Sampler(small, policy="keeping").batch(13, 0, 500))
-    expected = found["keeping"] / found["keeping"].sum(1, keepdims=True)
-    assert np.allclose(found["policy"], expected)
+    labels = arrays(Sampler(small, policy="keeping").batch(13, 0, 500))
+    expected = labels["keeping"] / labels["keeping"].sum(1, keepdims=True)
+    assert np.allclose(labels["policy"], expected)
 
 
 def test_wrong_options_are_refused(small: DenseTable) -> None:

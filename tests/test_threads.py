@@ -83,7 +83,7 @@ def test_a_resumed_solve_is_the_same(solution: Solution, threads: int) -> None:
 def test_an_audit_finds_nothing_wrong_and_each_wrong_byte(solution: Solution, threads: int) -> None:
     with Crew(threads) as crew:
         audit = audit_table(solution.rules, solution.table, crew)
-        assert audit.ok and audit.nodes["checked"] == len(solution.table)
+        assert audit.ok and audit.checked == len(solution.table)
         wrong = solution.table.copy()
         wrong[-1] ^= 2
         assert not audit_table(solution.rules, wrong, crew).ok

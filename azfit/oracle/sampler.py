@@ -27,8 +27,8 @@ from solver.values import FINISHED, IMPOSSIBLE, RESULT_OF_BYTE
 
 PARTS = {"training": 0, "held-out": 1, "all": 2}
 
-# A table byte that so large a share of the nodes holds is found by drawing at random; listing
-# its nodes would take four bytes each.
+# A table byte held by a larger share of the nodes than this is drawn by trial; listing its nodes
+# would take four bytes each.
 COMMON = 0.2
 
 
@@ -128,7 +128,7 @@ class _Buffers:
         self._arrays: dict[str, NDArray[Any]] = {}
         for field in fields:
             if field not in _SHAPES:
-                raise InputError(f"field {field!r}: use some of {', '.join(_SHAPES)}")
+                raise InputError(f"field {field!r}: use {', '.join(_SHAPES)}")
             dtype, shape = _SHAPES[field]
             self._arrays[field] = np.empty(shapes[shape], dtype)
             setattr(self.labels, field, pointer(self._arrays[field]))
