@@ -21,10 +21,10 @@ BYTES = 1 << 26  # of answers; beside them the keys take two or three times as m
 class EvaluationCache:
     """Callable as the evaluator it wraps; the policy must be logits [B, actions]."""
 
-    def __init__(self, evaluate: Evaluator, game: Game, room: int | None = None) -> None:
+    def __init__(self, evaluator: Evaluator, game: Game, room: int | None = None) -> None:
         """room: positions remembered; when it is full all are forgotten, and a batch that is
         larger is not remembered at all."""
-        self._evaluate, self._actions = evaluate, game.actions
+        self._evaluator, self._actions = evaluator, game.actions
         width = game.actions + 4
         self._room = room or BYTES // (4 * width)
         self._answers = np.empty((self._room, width), np.float32)
@@ -41,28 +41,32 @@ class EvaluationCache:
         keys = [data[i : i + width] for i in range(0, count * width, width)]
         if len(self._places) + count > self._room:
             self._places.clear()
-        places = self._places
-        unknown: list[int] = []
-        rows = np.empty(count, np.int64)
-        for i, key in enumerate(keys):
-            place = places.get(key)
-            if place is None:
-                place = places[key] = len(places)
-                unknown.append(i)
-            rows[i] = place
+        places = list(map(self._places.get, keys))
+        if None in places:
+            first_rows: dict[bytes, int] = {}
+            for row, key in enumerate(keys):
+                if places[row] is None:
+                    first_rows.setdefault(key, row)
+            self._learn(first_rows, planes)
+            places = list(map(self._places.get, keys))
         self.asked += count
-        self.computed += len(unknown)
-        if unknown:
-            self._learn(planes[unknown], rows[unknown])
-        answers = self._answers[rows]
+        answers = self._answers[np.array(places, np.intp)]
         a = self._actions
         return answers[:, :a], answers[:, a : a + 3], answers[:, a + 3]
 
     def _ask(self, planes: Floats) -> tuple[Floats, Floats, Floats]:
-        policy, wdl, steps = self._evaluate(planes)
+        policy, wdl, steps = self._evaluator(planes)
         assert steps is not None
         return policy, wdl, steps
 
-    def _learn(self, planes: Floats, rows: NDArray[np.int64]) -> None:
-        policy, wdl, steps = self._ask(planes)
-        self._answers[rows] = np.concatenate([policy, wdl, steps[:, None]], axis=1)
+    def _learn(self, first_rows: dict[bytes, int], planes: Floats) -> None:
+        """Asks about the first row of each of these positions.
+
+        An evaluator may fail, so a position is not known before its answer is.
+        """
+        policy, wdl, steps = self._ask(planes[list(first_rows.values())])
+        places = range(len(self._places), len(self._places) + len(first_rows))
+        rows = self._answers[places.start : places.stop]
+        rows[:] = np.concatenate([policy, wdl, steps[:, None]], axis=1)
+        self._places.update(zip(first_rows, places, strict=True))
+        self.computed += len(first_rows)

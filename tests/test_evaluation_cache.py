@@ -99,3 +99,25 @@ def test_searches_are_the_same_with_and_without(name: str) -> None:
         assert np.array_equal(mine[0], theirs[0])
         assert np.array_equal(mine[1], theirs[1])
     assert cache.computed < 0.9 * plain.rows, "nothing was remembered"
+
+
+@pytest.mark.parametrize("wrong", ["raises", "too few rows", "other width"])
+def test_an_evaluation_that_failed_is_not_remembered(wrong: str) -> None:
+    """Whatever the evaluator does, the next question about the same boards is asked again."""
+    plain, fail = Counted("connect4"), True
+
+    def evaluator(planes: Any) -> Any:
+        policy, wdl, steps = plain(planes)
+        if not fail:
+            return policy, wdl, steps
+        if wrong == "raises":
+            raise KeyboardInterrupt
+        return (policy[:-1] if wrong == "too few rows" else policy[:, :-1]), wdl, steps
+
+    cache = EvaluationCache(evaluator, game_by_name("connect4"))
+    planes = some_planes("connect4", 10)
+    with pytest.raises((KeyboardInterrupt, ValueError)):
+        cache(planes)
+    fail = False
+    for kept, asked in zip(cache(planes), plain(planes), strict=True):
+        assert np.array_equal(kept, asked)
