@@ -1,58 +1,73 @@
-"""What the commands of the learning half share: checkpoints, players, runs."""
+"""What the commands of the learning half share: options, and the variant that is meant."""
 
 from __future__ import annotations
 
+import contextlib
+import functools
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
+from azfit.games import DropOldest, Game
 from azfit.loading import SHIPPED as SHIPPED
 from azfit.loading import checkpoint_path as checkpoint_path
-from azfit.loading import load_player
 from azfit.loading import need_torch as need_torch
-from azfit.players import Player
 from solver.command_options import Command
 from solver.errors import InputError
 from solver.rules import Rules
 
-
-def load_player_of(checkpoint: str, rules: Rules, sims: int | None, threads: int) -> Player:
-    """The network of a checkpoint, which must play drop-oldest by these rules."""
-    player = load_player(checkpoint, sims, threads)
-    wanted = f"drop-{rules.n}-{rules.m}-{rules.k}"
-    if player.game.name != wanted:
-        raise InputError(
-            f"checkpoint '{checkpoint}' plays {player.game.name}, not {wanted}: give that game, "
-            "or another one"
-        )
-    return player
+MOST_SIMS = 10_000_000
+MOST_SEED = 2**63 - 1
 
 
-class WholeNumber(click.IntRange):
+class WholeNumber(click.types.IntParamType):
     """A whole number from ``low`` to ``high``; else one line that names the option and both."""
 
     def __init__(self, low: int, high: int, otherwise: str = "") -> None:
         """otherwise: what else to do than to give a number in this range."""
-        super().__init__(low, high)
+        self._low, self._high = low, high
         self._advice = f"use a whole number from {low:,} to {high:,}{otherwise}"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        try:
-            return super().convert(value, param, ctx)
-        except click.BadParameter:
-            name = "" if param is None else f"{param.opts[0]} "
-            raise InputError(f"{name}{value}: {self._advice}") from None
+        with contextlib.suppress(click.BadParameter):
+            number = super().convert(value, param, ctx)
+            if self._low <= number <= self._high:
+                return number
+        name = "" if param is None else f"{param.opts[0]} "
+        raise InputError(f"{name}{value}: {self._advice}")
 
 
-MOST_SIMS = 10_000_000
+class NamedPath(click.Path):
+    """A path that has a name: an empty one would silently mean the current folder."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(path_type=Path, **options)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "" and param is not None:
+            raise InputError(f"{param.opts[0]} '' is empty: give a name, or leave it out")
+        return super().convert(value, param, ctx)
+
 
 sims_option = click.option(
     "--sims",
     type=WholeNumber(1, MOST_SIMS, ", or leave it out for the network alone"),
     help="Search, with this many simulations per move.",
 )
+
+
+def seed_option(of: str) -> Callable[[Command], Command]:
+    """--seed, and what it is the seed of in words."""
+    return click.option(
+        "--seed",
+        type=WholeNumber(0, MOST_SEED),
+        default=0,
+        show_default=True,
+        help=f"Seed of {of}.",
+    )
 
 
 def run_option(holds: str) -> Callable[[Command], Command]:
@@ -64,3 +79,61 @@ def run_option(holds: str) -> Callable[[Command], Command]:
         required=True,
         help=f"Folder of the run: {holds}.",
     )
+
+
+# ---- the variant --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TypedVariant:
+    """--n, --m and --k as far as they were typed; what a checkpoint says needs no typing."""
+
+    n: int | None = None
+    m: int | None = None
+    k: int | None = None
+
+    @property
+    def rules(self) -> Rules:
+        """What the options mean where nothing else names the variant: 4 x 4 by default."""
+        n = 4 if self.n is None else self.n
+        return Rules(n, 4 if self.m is None else self.m, n if self.k is None else self.k)
+
+    def check(self, game: Game, source: str) -> None:
+        """One line if an option was typed that is not so in the game that ``source`` plays."""
+        for name in ("n", "m", "k"):
+            typed = getattr(self, name)
+            if typed is None:
+                continue
+            if not isinstance(game, DropOldest):
+                raise InputError(f"--{name} {typed}: '{source}' plays {game.name}: leave it out")
+            stated = getattr(game.rules, name)
+            if typed != stated:
+                raise InputError(
+                    f"--{name} {typed}: '{source}' plays {game.rules.name} (--{name} {stated}): "
+                    "leave it out, the variant is read from the file"
+                )
+
+
+def variant_options(command: Command) -> Command:
+    """--n --m --k --data --threads, handed on as ``variant``, ``folder`` and ``threads``."""
+
+    @click.option("--n", type=int, help="Board side.  [default: the network's]")
+    @click.option("--m", type=int, help="Pieces each player may have.  [default: the network's]")
+    @click.option("--k", type=int, help="Pieces in a row that win.  [default: the network's]")
+    @click.option(
+        "--data",
+        default="data",
+        show_default=True,
+        type=NamedPath(file_okay=False),
+        help="Folder of the solved files.",
+    )
+    @click.option(
+        "--threads", type=WholeNumber(1, 1024), help="Threads to use.  [default: all cores]"
+    )
+    @functools.wraps(command)
+    def with_variant(
+        n: int | None, m: int | None, k: int | None, data: Path, **options: Any
+    ) -> None:
+        command(variant=TypedVariant(n, m, k), folder=data, **options)
+
+    return with_variant

@@ -2,7 +2,7 @@
 
 ``CanonicalPlayer`` turns every board into its canonical image first and the move back. A network
 is not symmetric by construction, so without this it has up to eight behaviours for what is one
-position to the table, and a grade over canonical positions would speak of one of them only. With
+position to the table, and a grade over canonical positions would judge one of them only. With
 it, what is graded is what is played, and "all canonical positions" means every position that can
 ever occur. It costs one look-up per position, about a tenth of a microsecond.
 """
@@ -40,7 +40,9 @@ def game_of(rules: Rules) -> DropOldest:
 def drop_oldest_of(player: Player) -> DropOldest:
     """The player's game, which must be drop-oldest."""
     if not isinstance(player.game, DropOldest):
-        raise InputError(f"{player.name} plays {player.game.name}, not drop-oldest")
+        raise InputError(
+            f"{player.name} plays {player.game.name}: this needs a player of drop-oldest"
+        )
     return player.game
 
 

@@ -22,7 +22,7 @@ DRAW_OFFERED_AFTER = 200  # plies; play that never ends is a draw, and people ti
 
 HELP = """  b3       place a piece on b3
   hint     what would be a good move
-  moves    your legal moves, with their exact worth if a table is at hand
+  moves    your legal moves, with their exact worth if there is a table
   value    what the position is worth
   board    draw the board again
   undo     take back your last move
@@ -39,7 +39,7 @@ class Played:
     how: str
     """``line``, ``resigned``, ``agreed``, ``quit`` or ``end of input``."""
     position: Position
-    """The last one."""
+    """The last position."""
     moves: tuple[int, ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -184,7 +184,7 @@ class _Session:
         else:
             cell = self._opponent.move(self.position)
             name = self._rules.cell_name(cell)
-            self.say(f"{self._opponent.name} would play {name}; without a table nobody is sure.")
+            self.say(f"{self._opponent.name} would play {name}; there is no table to confirm it.")
 
     def _list_moves(self) -> None:
         if self._table is not None:
@@ -198,7 +198,7 @@ class _Session:
             return
         choices = self._opponent.choose(self._game.state(self.position)[None])
         if choices.wdl is None:
-            self.say("There is no table at hand, and your opponent does not tell.")
+            self.say("There is no table, and your opponent gives no opinion.")
             return
         win, draw, loss = (round(100 * float(share)) for share in choices.wdl[0])
         self.say(f"{self._opponent.name} thinks: win {win} %, draw {draw} %, loss {loss} %.")

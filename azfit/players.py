@@ -88,7 +88,7 @@ class Player(ABC):
     canonical: bool = False
     """Whether symmetric boards get symmetric moves, whatever the network says."""
     sha256: str | None = None
-    """Of the checkpoint, where there is one."""
+    """SHA-256 of the checkpoint's weights, for a player that has one."""
 
     def __init__(self, game: Game, name: str) -> None:
         self.game, self.name = game, name
@@ -241,7 +241,7 @@ def _batches(count: int, size: int) -> list[slice]:
 
 
 def _joined(parts: Sequence[Choices]) -> Choices:
-    """The choices of several batches, in which the same was answered, as those of one."""
+    """The choices of consecutive batches as those of one batch."""
     if not parts:
         return Choices(np.empty(0, np.int32))
     if len(parts) == 1:
@@ -259,5 +259,5 @@ def _joined(parts: Sequence[Choices]) -> Choices:
 
 
 def _wdl(value: Floats) -> Floats | None:
-    """Win, draw, loss if the evaluator gives them, not one number."""
+    """Win, draw, loss, if that is what the evaluator gives rather than a single value."""
     return value if value.ndim == 2 else None

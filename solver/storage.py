@@ -158,7 +158,7 @@ def check_writable(path: Path) -> None:
             _kind(folder / name)  # raises if the name is too long
         handle, pending = _open_pending(folder)
         os.close(handle)
-        pending.unlink()
+        pending.unlink(missing_ok=True)  # another writer may have taken it for litter
     except OSError as error:
         refuse_to_write(path, error)
 

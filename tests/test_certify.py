@@ -41,7 +41,8 @@ from azfit.grading.certificate import (
 from azfit.grading.certificate_check import check_certificate
 from azfit.grading.certify import certify
 from azfit.grading.conversion import Conversion, conversion
-from azfit.players import Choices, Player, Plies, RandomPlayer
+from azfit.players import Choices, Player, Plies, RandomPlayer, SearchPlayer
+from azfit.search_config import SearchConfig
 from solver import (
     CorruptTableError,
     InputError,
@@ -172,7 +173,8 @@ def test_a_random_network_is_refuted_on_4x4_with_a_line_that_probe_confirms(
         assert position.to_move == found.sides
         path = write_certificate(tmp_path / f"{found.sides}.npz", found)
         assert check_certificate(path, player).ok
-        assert not check_certificate(path, fixed(table44.rules)).ok
+        with pytest.raises(InputError, match="SHA-256 abababababab"):
+            check_certificate(path, fixed(table44.rules))
         shorter = replace(found, line=found.line[:-1])
         assert not check_certificate(write_certificate(path, shorter)).ok
 
@@ -261,7 +263,7 @@ def test_a_compact_certificate_asks_its_checkpoint_for_the_moves(
     whole = write_certificate(tmp_path / "whole.npz", signed)
     assert path.stat().st_size < whole.stat().st_size
     assert read_certificate(path).is_compact and not read_certificate(whole).is_compact
-    with pytest.raises(InputError, match="CHECKPOINT"):
+    with pytest.raises(InputError, match="leaves the moves to its checkpoint"):
         check_certificate(path)
     assert check_certificate(path, signer).ok
     assert not check_certificate(path, CanonicalPlayer(Resigning(table33))).ok
@@ -345,16 +347,23 @@ def test_entries_that_are_no_position_in_play_are_refused(
     assert not check.ok and "entry" in str(check.problem)
 
 
-def test_certificates_of_others_are_refused(
+def test_a_certificate_for_another_player_is_no_failed_check(
     proof: Certificate, table33: DenseTable, table44: DenseTable, tmp_path: Path
 ) -> None:
+    """It says nothing about this player, right or wrong: that is bad use, and named."""
     path = write_certificate(tmp_path / "proof.npz", proof)
-    assert "not for 4x4_m4" in str(check_certificate(path, rules=Rules()).problem)
-    assert "not for 4x4_m4" in str(check_certificate(path, perfect(table44)).problem)
-    other = network_player(HashedNetwork(9), table33.rules, sha256="cd" * 32)
-    assert "SHA-256" in str(check_certificate(path, other).problem)
-    assert "symmetric" in str(check_certificate(path, TablePlayer(table33)).problem)
-    stranger = fixed(table33.rules, 4)
+    game = game_of(table33.rules)
+    searching = CanonicalPlayer(SearchPlayer(game, HashedNetwork(9), SearchConfig(sims=7)))
+    for player, named in (
+        (perfect(table44), "is for 3x3_m3, table plays 4x4_m4"),
+        (network_player(HashedNetwork(9), table33.rules, sha256="cd" * 32), "cdcdcdcdcdcd"),
+        (searching, "made with 0 simulations per move, not 7: leave --sims out"),
+        (TablePlayer(table33), "symmetric"),
+    ):
+        with pytest.raises(InputError, match=named) as refused:
+            check_certificate(path, player)
+        assert str(path) in str(refused.value) and "\n" not in str(refused.value)
+    stranger = fixed(table33.rules, 4)  # as unsigned as the table's player: its moves tell
     assert "the player" in str(check_certificate(path, stranger).problem)
 
 
@@ -455,6 +464,8 @@ def test_the_table_converts_every_win_in_the_plies_promised(
     assert not found.plies[~won].any()
     assert found.longest_position is not None
     assert table33.probe(found.longest_position) == ("win", 17)
+    assert found.start_plies == 13 and "won from the start" in str(found)
+    assert "in at most 13 plies" in str(found)
 
 
 def players(table: DenseTable) -> list[Player]:
@@ -483,6 +494,8 @@ def test_conversion_equals_plain_fixpoints(
     assert converting_plies(found) == plies
     assert found.longest == max(plies.values())
     assert found.converts + found.leaves_at_once <= found.won == 5719
+    assert found.start_plies == plies.get(class_of((), (), 3), 0)
+    assert ("won from the start" in str(found)) == bool(found.start_plies)
 
 
 def test_a_player_that_dawdles_is_seen_to_run_in_circles(table33: DenseTable) -> None:

@@ -354,7 +354,7 @@ def test_reports_say_what_the_grade_says(
     assert len(lines) == 3 and "100 %" in lines[2] and "random" in lines[1]
     assert json.loads(json.dumps(weak.to_dict()))["by_depth"]["17"]["positions"] > 0
     for graded in (weak, strong):
-        grade_report.png(tmp_path / "grade.png", graded)
+        grade_report.draw_grade(tmp_path / "grade.png", graded)
         assert (tmp_path / "grade.png").read_bytes().startswith(b"\x89PNG")
     plain = builtins.__import__
 
@@ -365,7 +365,7 @@ def test_reports_say_what_the_grade_says(
 
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(InputError, match="needs matplotlib"):
-        grade_report.png(tmp_path / "other.png", weak)
+        grade_report.draw_grade(tmp_path / "other.png", weak)
 
 
 def test_percentages_never_round_up_to_perfect() -> None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
+import multiprocessing
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +22,9 @@ from azfit.grading.connect4.grade import grade_connect4, grade_set
 from azfit.grading.connect4.labels import (
     CACHE,
     Label,
+    LabelFile,
     LabelledSet,
-    Labels,
+    Labeller,
     label,
     labelled_sets,
     random_positions,
@@ -30,7 +35,7 @@ from azfit.players import NetworkPlayer, RandomPlayer, SearchPlayer
 from azfit.search_config import SearchConfig
 from solver.connect4 import Connect4Position, Connect4Solver
 from solver.connect4.sets import Scored, read_set
-from solver.errors import CorruptTableError, InputError
+from solver.errors import CorruptTableError, FadefourError, InputError
 
 Command = Callable[..., Any]
 
@@ -85,23 +90,112 @@ def test_a_wrong_score_is_found_out_and_a_right_one_changes_nothing(
                 label(position, solver, right.score + off)
 
 
+def test_labels_are_the_same_whatever_the_threads(few: LabelledSet) -> None:
+    asked = [Scored(position, None) for position in few.positions]
+    for threads in (1, 3):
+        with Labeller(threads, megabytes=1) as labeller:
+            assert labeller.labels("few", asked + asked, LabelFile()) == [*few.labels] * 2
+
+
 def test_labels_are_kept_in_a_file(few: LabelledSet, tmp_path: Path) -> None:
     asked = [Scored(position, None) for position in few.positions]
     path = tmp_path / "new" / CACHE
-    with Connect4Solver(1) as solver:
-        assert Labels(path).of("few", asked, solver) == list(few.labels)
-        before = solver.nodes
-        assert Labels(path).of("few", asked, solver) == list(few.labels)
-        assert solver.nodes == before  # read, not solved
+    with Labeller(1, megabytes=1) as labeller:
+        assert labeller.labels("few", asked, LabelFile(path)) == list(few.labels)
+        before = labeller.nodes
+        assert labeller.labels("few", asked, LabelFile(path)) == list(few.labels)
+        assert labeller.nodes == before  # read, not solved
         with pytest.raises(InputError, match="has the score"):
-            Labels(path).of("few", [Scored(few.positions[0], 20)], solver)
-    for content in (b"", b"junk", path.read_bytes()[:-50]):
+            labeller.labels("few", [Scored(few.positions[0], 20)], LabelFile(path))
+    assert [file.name for file in path.parent.iterdir()] == [CACHE]
+
+
+def altered(path: Path, **arrays: Any) -> bytes:
+    with np.load(path) as file:
+        stored = {name: file[name] for name in file.files} | arrays
+    packed = io.BytesIO()
+    np.savez_compressed(packed, **{name: a for name, a in stored.items() if a is not None})
+    return packed.getvalue()
+
+
+def test_a_damaged_file_of_labels_is_refused(few: LabelledSet, tmp_path: Path) -> None:
+    """Labels that are all zero would make every move a blunder."""
+    asked = [Scored(position, None) for position in few.positions]
+    path = tmp_path / CACHE
+    with Labeller(1, megabytes=1) as labeller:
+        labeller.labels("few", asked, LabelFile(path))
+    whole = path.read_bytes()
+    zeroed = altered(path, labels=np.zeros((len(few.labels), 3), np.int16))
+    unsigned = altered(path, sha256=None)
+    for content in (b"", b"junk", whole[:-50], zeroed, unsigned):
         path.write_bytes(content)
         with pytest.raises(CorruptTableError, match="delete it"):
-            Labels(path)
+            LabelFile(path)
+    path.write_bytes(whole)
+    assert len(LabelFile(path).known) == len(few.labels)
 
 
-def test_positions_of_our_own_are_in_play_and_repeat_by_seed() -> None:
+def test_two_graders_keep_each_others_labels(few: LabelledSet, tmp_path: Path) -> None:
+    path = tmp_path / CACHE
+    first, second = LabelFile(path), LabelFile(path)
+    half = len(few.positions) // 2
+    for file, part in ((first, slice(half)), (second, slice(half, None))):
+        for position, found in zip(few.positions[part], few.labels[part], strict=True):
+            file.add(position, found)
+    first.save()
+    second.save()
+    assert list(LabelFile(path).known.values()) == list(few.labels)
+
+
+def test_two_processes_keep_each_others_labels(few: LabelledSet, tmp_path: Path) -> None:
+    """Eight at once, each with some labels of its own, saved one by one."""
+    path = tmp_path / CACHE
+
+    def grader(number: int) -> None:
+        file = LabelFile(path)
+        for position, found in list(zip(few.positions, few.labels, strict=True))[number::8]:
+            file.add(position, found)
+            file.save()
+
+    fork = multiprocessing.get_context("fork")
+    graders = [fork.Process(target=grader, args=(number,)) for number in range(8)]
+    for process in graders:
+        process.start()
+    for process in graders:
+        process.join()
+        assert process.exitcode == 0
+    known = LabelFile(path).known
+    expected = {str(p): found for p, found in zip(few.positions, few.labels, strict=True)}
+    assert known == expected
+
+
+def test_labels_that_cannot_be_kept_are_used_all_the_same(few: LabelledSet, tmp_path: Path) -> None:
+    """The folder's place is taken by a file: whoever runs the test, nothing can be written."""
+    (tmp_path / "data").write_text("")
+    warnings: list[str] = []
+    file = LabelFile(tmp_path / "data" / CACHE, warnings.append)
+    asked = [Scored(position, None) for position in few.positions]
+    with Labeller(1, megabytes=1) as labeller:
+        assert labeller.labels("few", asked, file) == list(few.labels)
+    (warning,) = warnings
+    assert "not kept" in warning and "\n" not in warning
+
+
+def test_a_search_of_another_thread_can_be_stopped() -> None:
+    """The empty board takes a minute."""
+    with Connect4Solver() as solver:
+        with ThreadPoolExecutor(1) as pool:
+            search = pool.submit(solver.score, Connect4Position())
+            while not search.running():
+                time.sleep(0.01)
+            solver.stop()
+            with pytest.raises(FadefourError, match="stopped"):
+                search.result()
+        with pytest.raises(FadefourError, match="stopped"):
+            solver.score(Connect4Position())
+
+
+def test_random_positions_are_in_play_and_repeat_by_seed() -> None:
     made = random_positions(50, seed=3)
     assert made == random_positions(50, seed=3) != random_positions(50, seed=4)
     assert all(not position.is_over and score is None for position, score in made)
@@ -238,7 +332,13 @@ def test_grade_knows_the_game_of_a_checkpoint(
         (("--sims", 0, "--sample", 5), "--sims 0"),
         (("--n", 3), "--n"),
         (("--in-play", 3), "--in-play"),
-        (("--game", "drop", "--sets", "x.txt"), "--sets"),
+        (("--game", "drop"), "plays connect4"),
+        (("--sample", 10**30), "100,000,000"),
+        (("--sample", 200_000), "100,000 positions"),
+        (("--seed", -1), "--seed -1"),
+        (("--threads", 0), "--threads 0"),
+        (("--data", ""), "--data"),
+        (("--sets", POSITIONS, "--sample", 5), "exclude"),
     ],
 )
 def test_bad_use_of_grade_is_named(

@@ -73,7 +73,7 @@ def test_without_a_table_the_opponent_is_asked(rules33: Rules) -> None:
     assert "win 20 %, draw 50 %, loss 30 %" in shown
     assert f"network would play {rules33.cell_name(network.move(rules33.start()))}" in shown
     assert "You may play a1 b1 c1" in shown
-    assert "does not tell" in session(fixed(rules33), "value")[1]
+    assert "gives no opinion" in session(fixed(rules33), "value")[1]
 
 
 def test_undo_takes_back_the_move_and_the_reply(rules33: Rules) -> None:

@@ -58,4 +58,4 @@ def test_its_certificate_is_closed_where_it_is_looked_at(player):
 
 @slow
 def test_its_certificate_holds(player):
-    assert check_certificate(CERTIFICATE, player, rules=Rules()).ok
+    assert check_certificate(CERTIFICATE, player).ok

@@ -101,27 +101,27 @@ class Check:
 
 
 def check_certificate(
-    path: Path,
+    source: Certificate | Path,
     player: Player | None = None,
     *,
-    rules: Rules | None = None,
     progress: Progress | None = None,
 ) -> Check:
     """Verifies a certificate from the rules alone, and its moves if a player is given.
 
-    Raises CorruptTableError for a file that is none. ``rules`` and a player with a checkpoint
-    must be those of the certificate.
+    source: a certificate, or its file; CorruptTableError for a file that is none. InputError if
+    the certificate is not for this player: then it says nothing about it, right or wrong.
     """
-    certificate = read_certificate(path)
-    if certificate.is_compact and player is None:
-        raise InputError(f"'{path}' leaves the moves to its checkpoint: give that as CHECKPOINT")
+    certificate = source if isinstance(source, Certificate) else read_certificate(source)
+    if player is not None:
+        _check_player(certificate, player)
+    elif certificate.is_compact:
+        raise InputError(f"{_name(certificate)} leaves the moves to its checkpoint: give that too")
     report, replies = progress or Silent(), 0
     try:
-        _check_claims(certificate, player, rules)
         if certificate.kind == REFUTED:
             _check_line(certificate, player)
         else:
-            report.begin(f"check {path.name}", certificate.positions, "position")
+            report.begin("check", certificate.positions, "position")
             replies = _check_proof(certificate, player, report)
             report.end(f"{replies:>14,} replies")
     except _DoesNotHoldError as refused:
@@ -129,19 +129,36 @@ def check_certificate(
     return Check(certificate, None, replies, player is not None)
 
 
-def _check_claims(certificate: Certificate, player: Player | None, rules: Rules | None) -> None:
-    for wanted in (rules, None if player is None else drop_oldest_of(player).rules):
-        if wanted is not None and wanted != certificate.rules:
-            raise _DoesNotHoldError(f"it is for {certificate.rules.name}, not for {wanted.name}")
-    if player is None:
-        return
+def _name(certificate: Certificate) -> str:
+    return "the certificate" if certificate.path is None else f"'{certificate.path}'"
+
+
+def _check_player(certificate: Certificate, player: Player) -> None:
+    """InputError unless the certificate is for this player."""
+    name, rules, stated = _name(certificate), drop_oldest_of(player).rules, certificate.player
+    if certificate.rules != rules:
+        raise InputError(
+            f"{name} is for {certificate.rules.name}, {player.name} plays {rules.name}: give the "
+            "network that it was made for"
+        )
+    if stated.checkpoint_sha256 != player.sha256:
+        raise InputError(
+            f"{name} was made for '{stated.name}' (SHA-256 {_short(stated.checkpoint_sha256)}), "
+            f"not for {player.name} ({_short(player.sha256)}): give that network"
+        )
+    if stated.sims != player.sims:
+        raise InputError(
+            f"{name} was made with {stated.sims} simulations per move, not {player.sims}: "
+            + (f"use --sims {stated.sims}" if stated.sims else "leave --sims out")
+        )
     if certificate.symmetric and not player.canonical:
-        raise _DoesNotHoldError("it speaks for a player that treats symmetric boards alike")
-    stated, found = certificate.player.checkpoint_sha256, player.sha256
-    if stated != found:
-        raise _DoesNotHoldError(f"it is for the checkpoint with SHA-256 {stated}, not {found}")
-    if certificate.player.sims != player.sims:
-        raise _DoesNotHoldError(f"it is for {certificate.player.sims} sims, not for {player.sims}")
+        raise InputError(
+            f"{name} is for a player that treats symmetric boards alike, and {player.name} does not"
+        )
+
+
+def _short(sha256: str | None) -> str:
+    return "none" if sha256 is None else f"{str(sha256)[:12]}..."
 
 
 def _check_line(certificate: Certificate, player: Player | None) -> None:

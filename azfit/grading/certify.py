@@ -5,7 +5,7 @@ tried from the start, breadth first, each position once: a reply that completes 
 shortest way to beat the player; if no reply ever does, the positions met are a proof, which
 ``azfit.grading.certificate`` writes and checks again from the rules alone.
 
-Of a canonical player symmetric positions are met once; of any other each board on its own.
+For a canonical player symmetric positions are one; for any other, every board is visited.
 """
 
 from __future__ import annotations
@@ -158,8 +158,8 @@ def _confirm(player: Player, side: str, line: tuple[int, ...]) -> None:
     for cell in line:
         if position.to_move == side and player.move(position) != cell:
             raise FadefourError(
-                f"{player.name} moves differently when '{position}' is asked alone: its choice "
-                "there hangs on the rounding of its arithmetic"
+                f"{player.name} moves differently when it is asked about '{position}' alone: its "
+                "choice depends on rounding"
             )
         position = position.play(cell)
     if not position.is_over or position.to_move != side:

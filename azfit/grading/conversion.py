@@ -55,7 +55,7 @@ class Conversion:
     leaves_at_once: int
     """The move itself gives the win away."""
     can_be_led_out: int
-    """The move keeps the win, but replies lead to a position where one gives it away."""
+    """The move keeps the win, but replies lead to a position where the player gives it away."""
     can_cycle: int
     """Replies can go on for ever without the player winning."""
     only_cycle: int
@@ -73,12 +73,23 @@ class Conversion:
     def all_convert(self) -> bool:
         return self.converts == self.won
 
+    @property
+    def start_plies(self) -> int:
+        """Plies in which it wins from the start at the latest; 0 if it does not."""
+        return int(self.plies[0])  # the empty board is node 0
+
     def __str__(self) -> str:
-        return (
+        counts = (
             f"of {self.won:,} won positions {self.converts:,} are won against every defence, in at "
             f"most {self.longest} plies; {self.leaves_at_once:,} are given away at once, "
             f"{self.can_be_led_out:,} can be led out of the win, {self.only_cycle:,} can only be "
             "led in circles"
+        )
+        if not self.start_plies:
+            return counts
+        return (
+            f"{counts}\nwon from the start: as X it wins against every defence, in at most "
+            f"{self.start_plies} plies"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -92,13 +103,14 @@ class Conversion:
             "rules": self.rules.tag,
             **{name: getattr(self, name) for name in counts},
             "longest_plies": self.longest,
+            "start_plies": self.start_plies,
             **examples,
             "seconds": round(self.seconds, 3),
         }
 
 
 def won_nodes(table: DenseTable, at_a_time: int = AT_A_TIME) -> Iterator[Nodes]:
-    """The won nodes by rising depth, some at a time."""
+    """The won nodes by rising depth, in batches."""
     counts = np.bincount(table.bytes, minlength=256)
     for value in range(2, IMPOSSIBLE, 2):
         if counts[value]:
@@ -176,14 +188,14 @@ def _that_end(state: NDArray[np.uint8], edges: Edges) -> NDArray[np.bool_]:
 
 
 def _led_out(state: NDArray[np.uint8], edges: Edges) -> NDArray[np.bool_]:
-    """The nodes with a path to one where the win is given away, that one included."""
+    """The nodes from which a path leads to one where the win is given away, itself included."""
     source, target = edges
-    found = np.asarray(state == LEAVES)
+    out = np.asarray(state == LEAVES)
     while True:
-        new = source[found[target] & ~found[source]]
+        new = source[out[target] & ~out[source]]
         if not len(new):
-            return found
-        found[new] = True
+            return out
+        out[new] = True
 
 
 def conversion(player: Player, table: Table, *, progress: Progress | None = None) -> Conversion:

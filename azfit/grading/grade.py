@@ -40,7 +40,7 @@ Nodes = NDArray[np.uint64]
 
 AT_A_TIME = 1 << 16
 SHOWN = 20  # of the worst blunders
-KEPT = 5_000_000  # nodes in error that a grade lists; of a bad player there may be all
+KEPT = 5_000_000  # nodes in error that a grade lists; a bad player may err everywhere
 LONGEST_REFUTATION = 12  # plies shown; wins on 4x4 take 9 at most
 
 
@@ -54,8 +54,10 @@ class Blunder:
     after: Value
     """What the position is worth to the same player after the move, plies from there."""
     confidence: float | None
-    """Of the player in its judgement of the position."""
-    refutation: tuple[int, ...]
+    """How sure the player was of its judgement of the position."""
+    right: tuple[int, ...]
+    """The best moves of the position."""
+    refutation: tuple[int, ...] = ()
     """Best play from the position after the move."""
 
     @property
@@ -73,6 +75,7 @@ class Blunder:
             "before": self.before._asdict(),
             "after": self.after._asdict(),
             "confidence": self.confidence,
+            "right": [name(cell) for cell in self.right],
             "refutation": [name(cell) for cell in self.refutation],
         }
 
@@ -88,6 +91,8 @@ class Grade:
     sample: int | None
     seed: int | None
     tally: Tally
+    total: int = 0
+    """All positions in play; a sample is drawn from these."""
     worst: list[Blunder] = field(default_factory=list)
     nodes_in_error: Nodes = field(default_factory=lambda: np.empty(0, np.uint64))
     """Where the move gives the result away, rising; the first ``KEPT`` of them."""
@@ -156,11 +161,11 @@ def _in_play(values: NDArray[np.uint8]) -> NDArray[np.bool_]:
 
 
 def all_nodes(table: DenseTable, at_a_time: int = AT_A_TIME) -> Iterator[Nodes]:
-    """Every node in play, in rising order, some at a time."""
+    """Every node in play, in rising order, in batches."""
     for first in range(0, node_count(table.rules), at_a_time):
-        found = np.flatnonzero(_in_play(table.bytes[first : first + at_a_time]))
-        if len(found):
-            yield (found + first).astype(np.uint64)
+        in_play = np.flatnonzero(_in_play(table.bytes[first : first + at_a_time]))
+        if len(in_play):
+            yield (in_play + first).astype(np.uint64)
 
 
 def sample_nodes(table: DenseTable, count: int, seed: int) -> Nodes:
@@ -283,10 +288,18 @@ class _Judge:
                     value_of_byte(int(self._table.bytes[batch.nodes[row]])),
                     Value(swapped, opponents.plies),
                     None if choices.wdl is None else float(sure[at]),
-                    (),
+                    self._right(batch, row),
                 )
             )
         self._worst = sorted(self._worst, key=lambda blunder: blunder.severity)[:SHOWN]
+
+    def _right(self, batch: Batch, row: int) -> tuple[int, ...]:
+        """The best moves on the board that the player sees."""
+        rules = self._table.rules
+        best = cells_of(batch.labels.optimal[row : row + 1], rules)[0]
+        if batch.transforms is not None:
+            best = best[symmetry_of(rules).image[batch.transforms[row]]]
+        return tuple(int(cell) for cell in np.flatnonzero(best))
 
     def _note(self, noted: list[Nodes], nodes: Nodes) -> None:
         if sum(map(len, noted)) < KEPT:
@@ -357,10 +370,29 @@ def grade(
         sample,
         None if sample is None else seed,
         Tally(table.rules),
+        total,
     )
     report.begin(player.name, asked, "position")
     with Crew(threads) as crew:
-        batches = crew.map(lambda some: _canonical(exact, some), nodes)
+        batches = crew.map(lambda batch: _canonical(exact, batch), nodes)
         graded = grade_batches(on_canonical_boards(player), exact, blank, batches, report)
     report.end(f"{asked:>14,} positions")
     return graded
+
+
+def seconds_for_all(player: Player, table: Table, graded: Grade) -> float:
+    """About how long a grade of every position takes, from that of a sample.
+
+    Without a search, consecutive positions are quicker than scattered ones, because a network may
+    share its work between them, so a batch of them is timed.
+    """
+    count, seconds = graded.overall.positions, graded.seconds
+    if not player.sims:
+        exact, middle = dense(table), node_count(table.rules) // 2
+        values = exact.bytes[middle : middle + AT_A_TIME]
+        nodes = (np.flatnonzero(_in_play(values)) + middle).astype(np.uint64)
+        began, asked = time.monotonic(), on_canonical_boards(player)
+        blank = replace(graded, tally=Tally(table.rules))
+        grade_batches(asked, exact, blank, [_canonical(exact, nodes)], Silent())
+        count, seconds = len(nodes), time.monotonic() - began
+    return seconds * graded.total / max(1, count)

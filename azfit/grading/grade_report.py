@@ -51,7 +51,8 @@ def _groups(grade: Grade) -> list[tuple[str, Group]]:
     rows += [(name, group) for name, group in grade.by_result().items() if group.positions]
     for plies, group in grade.by_depth().items():
         rows.append((f"{'win' if plies % 2 else 'loss'} in {plies}", group))
-    rows += [(f"{pieces} pieces", group) for pieces, group in grade.by_pieces().items()]
+    for pieces, group in grade.by_pieces().items():
+        rows.append((f"{pieces} {'piece' if pieces == 1 else 'pieces'}", group))
     rows += [(f"{side.upper()} to move", group) for side, group in grade.by_side().items()]
     return rows
 
@@ -67,9 +68,10 @@ def _blunder(blunder: Blunder) -> str:
     after = position.play(blunder.move)
     sure = "" if blunder.confidence is None else f", {100 * blunder.confidence:.1f} % sure"
     reply = line_of(after, blunder.refutation) or "the game is over"
+    right = " ".join(map(name, blunder.right))
     return (
         f"  '{position}'  {name(blunder.move)}: {outcome(blunder.before)} becomes "
-        f"{outcome(blunder.after)}{sure}; {reply}"
+        f"{outcome(blunder.after)}{sure}; {reply}; right: {right}"
     )
 
 
@@ -94,12 +96,12 @@ def text(grade: Grade, blunders: int = 10) -> str:
     ]
     if grade.tally.confusion.any():
         parts += [
-            _matrix("What positions are / what they are taken for", "as", grade.tally.confusion)
+            _matrix("True result (rows) and judged result (columns)", "as", grade.tally.confusion)
         ]
         parts += [""]
     if grade.tally.after.any():
         parts += [
-            _matrix("What positions are / what the moves make of them", "to", grade.tally.after)
+            _matrix("Result before the move (rows) and after it (columns)", "to", grade.tally.after)
         ]
     if grade.worst and blunders:
         parts += ["", "The worst blunders:", *map(_blunder, grade.worst[:blunders])]
@@ -117,6 +119,19 @@ def in_play_text(matches: Sequence[InPlay]) -> str:
     return aligned(rows)
 
 
+def cost_of_all(positions: int, seconds: float) -> str:
+    """What a grade of every position would take, after a grade of a sample."""
+    for unit, length in (("hour", 3600), ("minute", 60), ("second", 1)):
+        if seconds >= 1.5 * length or length == 1:
+            count = max(1, round(seconds / length))
+            duration = f"{count} {unit}{'' if count == 1 else 's'}"
+            break
+    return (
+        f"This was a sample. All {positions:,} positions would take about {duration} here: "
+        "use --all."
+    )
+
+
 def compare(grades: Sequence[Grade]) -> str:
     """Several grades side by side: one line each, and the blunders by result."""
     rows: list[Sequence[str]] = [("", *HEAD, *(f"in {name}s" for name in ("win", "draw")))]
@@ -130,47 +145,63 @@ def compare(grades: Sequence[Grade]) -> str:
 # ---- picture ------------------------------------------------------------------------------------
 
 
+WRONG, RIGHT, OPINION = "#b3402e", "#2b7a4b", "#2b5f8a"
+
+# Rates that differ by more than this are drawn on a logarithmic axis.
+WIDE_RANGE = 20
+
+
 def _draw_bars(axes: Any, title: str, groups: dict[str, Group]) -> None:
-    """Blunder rates on a logarithmic axis; a group without a blunder has no bar, and says so."""
-    rates = [group.blunder_rate or 0.0 for group in groups.values()]
-    places = np.arange(len(groups))
-    axes.bar(places, rates, color="#b3402e")
+    """Blunder rates as bars; a group without a blunder has a dot and a 0 instead."""
+    rates = [100 * (group.blunder_rate or 0.0) for group in groups.values()]
+    places, positive = np.arange(len(groups)), [rate for rate in rates if rate]
+    axes.bar(places, rates, color=WRONG)
     axes.set_xticks(places, list(groups), fontsize=8)
     axes.set_title(title, fontsize=10)
-    if any(rates):
+    axes.set_ylabel("% of positions", fontsize=8)
+    bottom, top = 0.0, 1.15 * max(rates, default=0.0)
+    if positive and max(positive) > WIDE_RANGE * min(positive):
         axes.set_yscale("log")
-        axes.set_ylim(min(rate for rate in rates if rate) / 3, 1)
-    else:
-        axes.set_ylim(0, 1)
-    for place, rate in enumerate(rates):
-        if not rate:
-            axes.text(place, axes.get_ylim()[0], "0", ha="center", va="bottom", color="#2b7a4b")
+        axes.yaxis.set_major_formatter("{x:g}")
+        bottom, top = min(positive) / 3, 100.0
+    axes.set_ylim(bottom, top or 1.0)
+    zeros = [place for place, rate in zip(places, rates, strict=True) if not rate]
+    axes.plot(zeros, [bottom] * len(zeros), "o", color=RIGHT, markersize=5, clip_on=False)
+    for place in zeros:
+        axes.annotate(
+            "0", (place, bottom), (0, 5), textcoords="offset points", ha="center", color=RIGHT
+        )
+    if not positive:
+        count = sum(group.positions for group in groups.values())
+        words = f"no blunder in any of {count:,} positions"
+        axes.text(0.5, 0.5, words, ha="center", color=RIGHT, transform=axes.transAxes)
 
 
 def _draw_reliability(axes: Any, grade: Grade) -> None:
     bins = grade.tally.reliability()
-    axes.plot([0, 1], [0, 1], color="#999999", linewidth=1)
-    axes.plot(
-        [row.confidence for row in bins],
-        [row.right for row in bins],
-        "o-",
-        color="#2b5f8a",
-        markersize=4,
-    )
-    axes.set_title("how sure it is / how often it is right", fontsize=10)
+    axes.set_title("confidence and how often it is right", fontsize=10)
     if not bins:
-        axes.text(0.5, 0.5, "no win/draw/loss given", ha="center")
+        axes.set_axis_off()
+        words = "it gives no win, draw or loss"
+        axes.text(0.5, 0.5, words, ha="center", transform=axes.transAxes)
+        return
+    axes.plot([0, 1], [0, 1], color="#999999", linewidth=1)
+    confidence, right = [row.confidence for row in bins], [row.right for row in bins]
+    axes.plot(confidence, right, "o-", color=OPINION, markersize=4)
+    axes.set_xlabel("confidence", fontsize=8)
+    axes.set_ylabel("share judged right", fontsize=8)
 
 
-def png(path: Path, grade: Grade) -> None:
-    """Blunder rates by result and depth, by pieces, and how far judgements can be trusted."""
+def draw_grade(path: Path, grade: Grade) -> None:
+    """Blunder rates by result, depth and pieces, and how far judgements can be trusted."""
     figure, axes = pyplot().subplots(2, 2, figsize=(10, 7), dpi=120, layout="constrained")
     depths = {str(plies): group for plies, group in grade.by_depth().items()}
     pieces = {str(count): group for count, group in grade.by_pieces().items()}
-    _draw_bars(axes[0, 0], "blunder rate by result", grade.by_result())
-    _draw_bars(axes[0, 1], "by plies to the end (odd won, even lost)", depths)
-    _draw_bars(axes[1, 0], "by pieces on the board", pieces)
+    by_result = {name: group for name, group in grade.by_result().items() if group.positions}
+    _draw_bars(axes[0, 0], "blunders by result", by_result)
+    _draw_bars(axes[0, 1], "blunders by plies to the end (odd: won, even: lost)", depths)
+    _draw_bars(axes[1, 0], "blunders by pieces on the board", pieces)
     _draw_reliability(axes[1, 1], grade)
-    whole = grade.overall
-    figure.suptitle(f"{grade.name}: {percent(whole.keeping)} of {grade.population} kept")
+    kept = percent(grade.overall.keeping)
+    figure.suptitle(f"{grade.name}: {kept} of the moves keep the result ({grade.population})")
     save_png(figure, path)

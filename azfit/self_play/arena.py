@@ -32,7 +32,7 @@ class Score:
 
     @property
     def share(self) -> float:
-        """Of the points, a draw being half a point."""
+        """Share of the points; a draw counts half a point."""
         return (sum(self.wins) + 0.5 * sum(self.draws)) / max(1, self.games)
 
     @property

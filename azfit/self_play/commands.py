@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from azfit.command_options import SHIPPED, checkpoint_path, need_torch, run_option
+from azfit.command_options import (
+    MOST_SIMS,
+    SHIPPED,
+    WholeNumber,
+    checkpoint_path,
+    need_torch,
+    run_option,
+    seed_option,
+)
 from solver.command_options import json_option, show
 from solver.errors import InputError
 
@@ -152,30 +160,45 @@ def _network_to_begin_with(init: str, game: str) -> Network:
 # ---- match --------------------------------------------------------------------------
 
 
+MOST_GAMES = 10_000
+
+
 @click.command("match")
-@click.argument("player")
-@click.argument("opponent")
-@click.option("--games", default=100, show_default=True, help="An even number.")
-@click.option("--sims", default=100, show_default=True, help="A move; 0: the network alone.")
-@click.option("--seed", default=0, show_default=True, help="Of the openings.")
+@click.argument("player", metavar="PLAYER")
+@click.argument("opponent", metavar="OPPONENT")
+@click.option(
+    "--games",
+    type=WholeNumber(2, MOST_GAMES),
+    default=100,
+    show_default=True,
+    help="How many games to play, an even number.",
+)
+@click.option(
+    "--sims",
+    type=WholeNumber(0, MOST_SIMS),
+    default=100,
+    show_default=True,
+    help="Simulations per move; 0 for the networks alone.",
+)
+@seed_option("the openings and of random moves")
 @json_option
 def match_command(
     player: str, opponent: str, games: int, sims: int, seed: int, as_json: bool
 ) -> None:
-    """Play two networks of one game against each other, or a network against 'random'.
+    """Play two networks of one game against each other, or a network against a random player.
 
-    Each random opening of two plies is played twice, with the colours exchanged.
+    A player is a checkpoint, a run (its best network), 'shipped' or 'random'. Each random opening
+    is played twice, with the colours exchanged.
 
     \b
     Examples:
-      fadefour match runs/four/best.safetensors runs/four/checkpoints/step-000000000.safetensors
-      fadefour match runs/gomoku/best.safetensors random --games 20
+      fadefour match runs/four runs/four/checkpoints/step-000000000.safetensors
+      fadefour match runs/gomoku random --games 20
     """
     need_torch()
-    from azfit.self_play.match import RANDOM, play_match
+    from azfit.self_play.match import play_match
 
-    files = [name if name == RANDOM else str(checkpoint_path(name)) for name in (player, opponent)]
-    match = play_match(*files, games=games, sims=sims, seed=seed)
+    match = play_match(player, opponent, games=games, sims=sims, seed=seed)
     show(as_json, match.to_dict(), str(match))
 
 

@@ -33,15 +33,17 @@ class Match:
     opponent: str
     sims: int
     score: Score
+    games_asked: int
 
     def to_dict(self) -> dict[str, Any]:
-        told = {"game": self.game, "player": self.player, "opponent": self.opponent}
+        players = {"game": self.game, "player": self.player, "opponent": self.opponent}
         gap = difference(self.score.share, self.score.games)
-        return {**told, "sims": self.sims, **self.score.to_dict(), "elo_difference": gap}
+        return {**players, "sims": self.sims, **self.score.to_dict(), "elo_difference": gap}
 
     def __str__(self) -> str:
         score = self.score
-        lines = [f"{self.player} against {self.opponent}: {self.game}, {self.sims} simulations"]
+        strength = f"{self.sims} simulations per move" if self.sims else "without search"
+        lines = [f"{self.player} against {self.opponent}: {self.game}, {strength}"]
         for side, name in enumerate(("first", "second")):
             lines.append(
                 f"  moving {name:<6}  {score.wins[side]} won, {score.draws[side]} drawn, "
@@ -52,17 +54,25 @@ class Match:
             f"score {score.share:.1%} ± {score.standard_error:.1%} of {score.games} games, "
             f"Elo {gap:+.0f}"
         )
+        if score.games < self.games_asked:
+            lines.append(
+                f"{score.games} games instead of {self.games_asked}: there are no more different "
+                "openings"
+            )
         return "\n".join(lines)
 
 
 def play_match(
     player: str, opponent: str, *, games: int = 100, sims: int = 100, seed: int = 0
 ) -> Match:
-    """Pairs of games from random openings; a player is a checkpoint or ``random``."""
+    """Pairs of games from random openings; a player is a checkpoint, a run or ``random``.
+
+    sims: simulations per move; 0 for the networks alone.
+    """
     if games < 2 or games % 2:
         raise InputError(f"--games {games}: use an even number, each opening is played twice")
     if sims < 0:
-        raise InputError(f"--sims {sims}: use 0 for the network alone, or more")
+        raise InputError(f"--sims {sims}: use 0 for the networks alone, or more")
     game = _common_game([name for name in (player, opponent) if name != RANDOM])
     rng, max_plies = np.random.default_rng(seed), int(by_game(game)["max_plies"])
 
@@ -76,11 +86,11 @@ def play_match(
     for first in range(0, len(openings), PAIRS_AT_A_TIME):
         batch = openings[first : first + PAIRS_AT_A_TIME]
         score = sum(play_pairs(game, players[0], players[1], batch, max_plies), score)
-    return Match(game.name, *_short_names(player, opponent), sims, score)
+    return Match(game.name, *_short_names(player, opponent), sims, score, games)
 
 
 def enough_openings(game: Game, count: int, rng: np.random.Generator) -> list[Opening]:
-    """So many different openings, of two plies or, where there are too few, of more."""
+    """This many different openings, of two plies or, where there are too few, of more."""
     for plies in range(2, MOST_OPENING_PLIES + 1, 2):
         openings = random_openings(game, count, plies, rng)
         if len(openings) == count:
@@ -90,21 +100,21 @@ def enough_openings(game: Game, count: int, rng: np.random.Generator) -> list[Op
 
 def _short_names(player: str, opponent: str) -> tuple[str, str]:
     """The files' names, with as much of the path as tells them apart."""
-    paths = [Path(name).with_suffix("") for name in (player, opponent)]
-    parts = [path.parts for path in paths]
+    files = [Path(name) if name == RANDOM else checkpoint_path(name) for name in (player, opponent)]
+    parts = [file.with_suffix("").parts for file in files]
     length = 1
-    while length < max(map(len, parts)) and parts[0][-length:] == parts[1][-length:]:
-        length += 1
+    if parts[0] != parts[1]:
+        while parts[0][-length:] == parts[1][-length:]:
+            length += 1
     first, second = ("/".join(part[-length:]) for part in parts)
     return first, second
 
 
 def _common_game(checkpoints: list[str]) -> Game:
-    names = {game_of_checkpoint(checkpoint_path(name)) for name in checkpoints}
-    if not names:
+    games = {name: game_of_checkpoint(checkpoint_path(name)) for name in checkpoints}
+    if not games:
         raise InputError("two random players: give a checkpoint for one of them")
-    if len(names) > 1:
-        raise InputError(
-            f"the checkpoints play {' and '.join(sorted(names))}: give two of one game"
-        )
-    return game_by_name(names.pop())
+    if len(set(games.values())) > 1:
+        (first, game), (second, other) = games.items()
+        raise InputError(f"'{first}' plays {game}, '{second}' {other}: give two of one game")
+    return game_by_name(next(iter(games.values())))

@@ -13,7 +13,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from solver.connect4.position import CELLS, COLUMNS, Connect4Position
-from solver.errors import InputError
+from solver.errors import FadefourError, InputError
 from solver.kernels import ffi, lib, pointer
 from solver.machine import zeroed
 
@@ -81,6 +81,7 @@ class Connect4Solver:
             raise InputError(f"megabytes={megabytes}: the kernel refuses this size")
         self._keeps_table_alive: object | None = table
         self._slice, self._lock = slice_nodes, threading.Lock()
+        self._stopped = False
         self.nodes = 0
         """Positions opened by all searches so far."""
 
@@ -96,6 +97,11 @@ class Connect4Solver:
             self._solver = self._keeps_table_alive = None
             self._table = np.empty(0, np.uint64)
 
+    def stop(self) -> None:
+        """Ends a search of another thread within a fraction of a second: it raises FadefourError.
+        Later searches do not begin."""
+        self._stopped = True
+
     def forget(self) -> None:
         """Empties the table: the next search is a cold one."""
         with self._lock:
@@ -108,6 +114,8 @@ class Connect4Solver:
         returned, which takes less. ``low=-1, high=1`` asks for win, draw or loss.
         """
         with self._lock:
+            if self._stopped:
+                raise FadefourError("the search was stopped")
             if self._solver is None:
                 raise InputError("this Connect4Solver is closed: make another one")
             in_range = 0 <= mover < 1 << 64 and 0 <= stones < 1 << 64
@@ -118,7 +126,8 @@ class Connect4Solver:
                 )
             try:
                 while lib.ff_connect4_run(self._solver, self._slice) == lib.FF_C4_UNFINISHED:
-                    pass  # signals are heard here
+                    if self._stopped:  # signals are heard here, by the main thread
+                        raise FadefourError("the search was stopped")
             finally:
                 self.nodes += self._solver.nodes
             return int(self._solver.low)

@@ -1,39 +1,50 @@
 """Which columns of a Connect Four position are right: what a grade judges moves by.
 
-Exact, from the solver, and no more of it than a grade asks for: of each move, whether it keeps
-win, draw or loss, and whether it also keeps the score. That takes one or two questions a move
-instead of the move's score. Positions near the beginning still take seconds each, so labels are
-kept in a file; it may be deleted at any time.
+Exact, from the solver, and no more than a grade needs: for each move, whether it keeps win, draw
+or loss, and whether it also keeps the score. That takes one or two questions per move instead of
+the move's score. Positions near the beginning still take seconds each, so labels are kept in a
+file with a checksum; it may be deleted at any time.
 """
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import io
 import random
+import sys
+import time
 import zipfile
-from collections.abc import Sequence
+import zlib
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from queue import SimpleQueue
+from typing import NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from solver.connect4 import CELLS, Connect4Position, Connect4Solver
+from solver.connect4 import CELLS, MEGABYTES, Connect4Position, Connect4Solver
 from solver.connect4.sets import Scored, read_set, set_files
-from solver.errors import CorruptTableError, InputError
+from solver.errors import CorruptTableError, FadefourError, InputError, MissingTableError
+from solver.kernels import check_threads
 from solver.progress import Progress, Silent
-from solver.storage import write_atomically
+from solver.storage import check_writable, read_bytes, write_atomically, writing_in
 
 CACHE = "connect4_labels.npz"
 SAVE_EVERY = 200  # new labels
+MOST_FILE_BYTES = 1 << 30
 
-# Of positions made by random play: earlier ones take long to solve, later ones have few choices.
+# Random positions: earlier ones take long to solve, later ones have few choices.
 FIRST_PLY, LAST_PLY = 8, 36
-OWN_POSITIONS = 500
+RANDOM_POSITIONS = 500
+MOST_POSITIONS = 100_000
 
 
 class Label(NamedTuple):
-    """Of one position: its score, and sets of columns (bit column - 1)."""
+    """What is right in one position: its score, and sets of columns (bit column - 1)."""
 
     score: int
     keeping: int
@@ -72,84 +83,176 @@ def label(position: Connect4Position, solver: Connect4Solver, score: int | None 
 def random_positions(count: int, seed: int) -> list[Scored]:
     """Positions in play from random games, plies evenly spread; the same for the same seed."""
     draw = random.Random(seed)
-    found: list[Scored] = []
-    while len(found) < count:
+    made: list[Scored] = []
+    while len(made) < count:
         plies, position = draw.randint(FIRST_PLY, LAST_PLY), Connect4Position()
         while position.plies < plies and not position.is_over:
             position = position.play(draw.choice(position.legal_moves()))
         if not position.is_over:
-            found.append(Scored(position, None))
-    return found
+            made.append(Scored(position, None))
+    return made
 
 
-class Labels:
-    """Labels by position, those found before read from a file, new ones written to it.
+# ---- the file of labels -------------------------------------------------------------------------
 
-    path: None keeps them in memory only.
+
+def on_stderr(words: str) -> None:
+    print(f"fadefour: {words}", file=sys.stderr, flush=True)
+
+
+class LabelFile:
+    """Labels by position: known ones are read from a file, new ones written to it.
+
+    Several processes may use one file: what another has written meanwhile is kept. If the file
+    cannot be read or written, labels are kept in memory only, after one warning.
     """
 
-    def __init__(self, path: Path | None = None) -> None:
-        self._path, self._unsaved = path, 0
-        self._known: dict[str, Label] = {} if path is None else _read(path)
+    def __init__(self, path: Path | None = None, warn: Callable[[str], object] = on_stderr) -> None:
+        """path: None keeps labels in memory only."""
+        self.known: dict[str, Label] = {}
+        self._path, self._warn, self._unsaved = path, warn, 0
+        if path is None:
+            return
+        try:
+            self.known = _read(path)
+            check_writable(path)
+        except CorruptTableError:
+            raise
+        except FadefourError as error:
+            self._give_up(error)
 
-    def of(
+    def add(self, position: Connect4Position, label: Label) -> None:
+        """Keeps a label; the file is written now and then."""
+        self.known[str(position)] = label
+        self._unsaved += 1
+        if self._unsaved >= SAVE_EVERY:
+            with contextlib.suppress(FadefourError):  # another writes: there is a next time
+                self._write(wait=False)
+
+    def save(self) -> None:
+        """Writes what is not written yet."""
+        try:
+            for _ in range(20):  # another grader has done in no time; a solve may take minutes
+                with contextlib.suppress(InputError):
+                    self._write(wait=False)
+                    return
+                time.sleep(0.05)
+            self._write(wait=True)
+        except FadefourError as error:
+            self._give_up(error)
+
+    def _give_up(self, error: FadefourError) -> None:
+        self._warn(f"Connect Four labels are not kept: {error}")
+        self._path = None
+
+    def _write(self, wait: bool) -> None:
+        if self._path is None or not self._unsaved:
+            return
+        with writing_in(self._path.parent, wait=wait, notice=self._warn):
+            with contextlib.suppress(CorruptTableError):  # damaged meanwhile: ours replaces it
+                self.known = {**_read(self._path), **self.known}
+            positions = np.array(list(self.known), dtype=f"S{CELLS}")
+            labels = np.array(list(self.known.values()), dtype=np.int16)
+            packed = io.BytesIO()
+            digest = np.frombuffer(_digest(positions, labels), np.uint8)
+            np.savez_compressed(packed, positions=positions, labels=labels, sha256=digest)
+            write_atomically(self._path, packed.getvalue())
+        self._unsaved = 0
+
+
+def _digest(positions: NDArray[np.bytes_], labels: NDArray[np.int16]) -> bytes:
+    whole = hashlib.sha256(positions.tobytes())
+    whole.update(labels.tobytes())
+    return whole.digest()
+
+
+def _read(path: Path) -> dict[str, Label]:
+    try:
+        data = read_bytes(path, MOST_FILE_BYTES, "file of labels", "delete it")
+    except MissingTableError:
+        return {}
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as file:
+            positions, labels, digest = file["positions"], file["labels"], file["sha256"]
+        good = labels.shape == (len(positions), 3) and labels.dtype == np.int16
+        if not good or positions.dtype.kind != "S":
+            raise ValueError
+        if digest.tobytes() != _digest(positions, labels):
+            raise ValueError
+        texts = [text.decode("ascii") for text in positions.tolist()]
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
+        raise CorruptTableError(
+            f"'{path}' is damaged, or an older fadefour made it: delete it, it is made again "
+            "by the solver"
+        ) from None
+    return {text: Label(*row) for text, row in zip(texts, labels.tolist(), strict=True)}
+
+
+# ---- solving ------------------------------------------------------------------------------------
+
+
+class Labeller:
+    """Labels positions, several at a time, with a solver for each thread."""
+
+    def __init__(self, threads: int | None = None, megabytes: int = MEGABYTES) -> None:
+        """megabytes: of each solver's table."""
+        count = check_threads(threads)
+        self._solvers = [Connect4Solver(megabytes) for _ in range(count)]
+        self._free: SimpleQueue[Connect4Solver] = SimpleQueue()
+        for solver in self._solvers:
+            self._free.put(solver)
+        self._pool = ThreadPoolExecutor(count)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for solver in self._solvers:
+            solver.stop()  # after an interruption, threads may still be searching
+        self._pool.shutdown(cancel_futures=True)
+        for solver in self._solvers:
+            solver.close()
+
+    @property
+    def nodes(self) -> int:
+        """Positions opened by all searches so far."""
+        return sum(solver.nodes for solver in self._solvers)
+
+    def labels(
         self,
         name: str,
         positions: Sequence[Scored],
-        solver: Connect4Solver,
+        file: LabelFile,
         progress: Progress | None = None,
     ) -> list[Label]:
-        """The labels of these positions, in order; what is not known is solved."""
-        missing = [pair for pair in positions if str(pair.position) not in self._known]
+        """The labels of these positions, in order; what the file does not have is solved."""
+        missing = {str(pair.position): pair for pair in positions}
+        missing = {text: pair for text, pair in missing.items() if text not in file.known}
         if missing:
             report = progress or Silent()
             report.begin(f"solve {name}", len(missing), "position")
             try:
-                for done, (position, score) in enumerate(missing, 1):
-                    self._known[str(position)] = label(position, solver, score)
-                    self._unsaved += 1
-                    if self._unsaved >= SAVE_EVERY:
-                        self._save()
+                running = {self._pool.submit(self._label, pair): pair for pair in missing.values()}
+                for done, future in enumerate(as_completed(running), 1):
+                    file.add(running[future].position, future.result())
                     report.reach(done)
             finally:
-                self._save()
+                file.save()
             report.end(f"{len(missing):>14,} positions")
-        found = [self._known[str(position)] for position, _ in positions]
-        for (position, score), known in zip(positions, found, strict=True):
+        labels = [file.known[str(position)] for position, _ in positions]
+        for (position, score), known in zip(positions, labels, strict=True):
             if score is not None and score != known.score:
                 raise InputError(
                     f"'{position}' in {name} has the score {known.score}, not {score}: correct it"
                 )
-        return found
+        return labels
 
-    def _save(self) -> None:
-        if self._path is None or not self._unsaved:
-            return
-        packed = io.BytesIO()
-        np.savez_compressed(
-            packed,
-            positions=np.array(list(self._known), dtype=f"S{CELLS}"),
-            labels=np.array(list(self._known.values()), dtype=np.int16),
-        )
-        write_atomically(self._path, packed.getvalue())
-        self._unsaved = 0
-
-
-def _read(path: Path) -> dict[str, Label]:
-    if not path.exists():
-        return {}
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            positions, labels = file["positions"], file["labels"]
-        good = labels.shape == (len(positions), 3) and labels.dtype == np.int16
-        if not good or positions.dtype.kind != "S":
-            raise ValueError
-        texts = [text.decode("ascii") for text in positions.tolist()]
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
-        raise CorruptTableError(
-            f"'{path}' cannot be read: delete it, it is made again from the solver"
-        ) from None
-    return {text: Label(*row) for text, row in zip(texts, labels.tolist(), strict=True)}
+    def _label(self, pair: Scored) -> Label:
+        solver = self._free.get()
+        try:
+            return label(pair.position, solver, pair.score)
+        finally:
+            self._free.put(solver)
 
 
 def labelled_sets(
@@ -157,24 +260,30 @@ def labelled_sets(
     sample: int | None,
     seed: int,
     folder: Path,
+    threads: int | None = None,
     progress: Progress | None = None,
+    warn: Callable[[str], object] = on_stderr,
 ) -> list[LabelledSet]:
-    """What to grade on: these files, else those of the setting, else positions of our own.
+    """What to grade on: these files, else those of the setting, else random positions.
 
-    sample: so many positions of our own instead. Labels are kept in ``folder``.
+    sample: this many random positions instead. Labels are kept in ``folder``.
     """
     if files and sample is not None:
         raise InputError("--sets and --sample exclude each other: give one of them")
-    if sample is not None and sample < 1:
-        raise InputError(f"--sample {sample}: use at least 1 position")
-    if sample is None and (found := files or set_files()):
-        sets = [(path.stem, read_set(path)) for path in found]
+    if sample is not None and not 1 <= sample <= MOST_POSITIONS:
+        raise InputError(f"--sample {sample}: Connect Four takes 1 to {MOST_POSITIONS:,} positions")
+    if sample is None and (chosen := files or set_files()):
+        sets = [(path.stem, read_set(path)) for path in chosen]
     else:
-        count = sample or OWN_POSITIONS
+        count = sample or RANDOM_POSITIONS
         sets = [(f"{count} random (seed {seed})", random_positions(count, seed))]
-    labels, labelled = Labels(folder / CACHE), []
-    with Connect4Solver() as solver:
-        for name, positions in sets:
-            right = labels.of(name, positions, solver, progress)
-            labelled.append(LabelledSet(name, [pair.position for pair in positions], right))
-    return labelled
+    file = LabelFile(folder / CACHE, warn)
+    with Labeller(threads) as labeller:
+        return [
+            LabelledSet(
+                name,
+                [pair.position for pair in positions],
+                labeller.labels(name, positions, file, progress),
+            )
+            for name, positions in sets
+        ]

@@ -1,0 +1,230 @@
+"""The command ``certify``: finds a proof, or checks one."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from azfit.command_options import (
+    SHIPPED,
+    NamedPath,
+    TypedVariant,
+    checkpoint_path,
+    need_torch,
+    sims_option,
+    variant_options,
+)
+from azfit.games import Connect4, DropOldest, game_by_name
+from azfit.loading import load_player
+from solver.command_options import json_option, progress_for, show
+from solver.errors import FadefourError, InputError
+from solver.rules import Rules
+from solver.storage import check_writable
+from solver.table import open_table, table_path
+
+if TYPE_CHECKING:
+    from azfit.grading.certificate import Certificate
+
+
+@click.command("certify")
+@click.argument("checkpoint", required=False, metavar="[CHECKPOINT|RUN]")
+@click.option(
+    "--as",
+    "side",
+    type=click.Choice(["x", "y", "both"]),
+    default="both",
+    show_default=True,
+    help="The colour that the network plays.",
+)
+@sims_option
+@click.option(
+    "--out",
+    type=NamedPath(),
+    help="File of the certificate.  [default: beside the checkpoint; of 'shipped' in this folder]",
+)
+@click.option(
+    "--check",
+    "certificate_file",
+    type=NamedPath(),
+    help="Verify this certificate again; with CHECKPOINT, also that its moves are the network's.",
+)
+@click.option(
+    "--compact", is_flag=True, help="A small file: --check asks CHECKPOINT for the moves."
+)
+@click.option(
+    "--convert",
+    is_flag=True,
+    help="Also check that every won position is won against every defence; needs the table.",
+)
+@json_option
+@variant_options
+def certify_command(
+    variant: TypedVariant,
+    folder: Path,
+    threads: int | None,
+    checkpoint: str | None,
+    side: str,
+    sims: int | None,
+    out: Path | None,
+    certificate_file: Path | None,
+    compact: bool,
+    convert: bool,
+    as_json: bool,
+) -> None:
+    """Prove that no opponent can beat a network of drop-oldest, or print a line that does.
+
+    Exit code 1 if the network can be beaten, or if --check finds that a certificate does not hold.
+
+    \b
+    Examples:
+      fadefour certify runs/first
+      fadefour certify shipped --check data/network_4x4_m4.certificate.npz
+    """
+    if certificate_file is not None:
+        for name, typed in (
+            ("--as", side != "both"),
+            ("--out", out is not None),
+            ("--compact", compact),
+            ("--convert", convert),
+        ):
+            if typed:
+                raise InputError(f"{name} has no effect with --check: leave it out")
+        _check(certificate_file, checkpoint, variant, sims, threads, as_json)
+        return
+    if checkpoint is None:
+        raise InputError("certify needs a CHECKPOINT, or --check CERTIFICATE")
+    rules = _rules_of(checkpoint, variant)
+    files = _files(checkpoint, out)
+    for path in files.values():
+        check_writable(path)
+    from azfit.drop_oldest_players import dense
+    from azfit.grading.certify import certify
+    from azfit.grading.conversion import conversion
+
+    progress, converted = progress_for(as_json), None
+    with contextlib.ExitStack() as opened:
+        table = dense(opened.enter_context(open_table(folder, rules))) if convert else None
+        player = load_player(checkpoint, sims, threads)
+        certificates = certify(player, side, progress=progress)
+        written, failure = _written(certificates, files, compact)
+        if table is not None:
+            try:
+                converted = conversion(player, table, progress=progress)
+            except FadefourError as error:  # what is proved is printed first
+                failure = error
+    lost = _colours_lost_in_theory(folder, rules)
+    beaten = any(certificate.line for certificate in certificates)
+    report: dict[str, Any] = {"certificates": [], "unbeaten": not beaten}
+    texts = []
+    for certificate, file in zip(certificates, written, strict=True):
+        hopeless = certificate.sides in lost
+        report["certificates"].append(
+            {
+                **certificate.to_dict(),
+                "file": None if file is None else str(file),
+                "lost_in_theory": hopeless,
+            }
+        )
+        texts.append(str(certificate))
+        if hopeless:
+            colour = certificate.sides.upper()
+            texts.append(
+                f"as {colour} the start is lost against best play, so any player can be beaten"
+            )
+        if file is not None:
+            texts.append(f"written to {file}")
+    if converted is not None:
+        report["conversion"] = converted.to_dict()
+        texts.append(str(converted))
+    show(as_json, report, "\n".join(texts))
+    if failure is not None:
+        raise failure
+    if beaten:
+        sys.exit(1)
+
+
+def _rules_of(checkpoint: str, variant: TypedVariant) -> Rules:
+    """The rules that the network plays by; it must play drop-oldest."""
+    need_torch()
+    from azfit.checkpoint import game_of_checkpoint
+
+    game = game_by_name(game_of_checkpoint(checkpoint_path(checkpoint)))
+    if not isinstance(game, DropOldest):
+        instead = "grade" if isinstance(game, Connect4) else "match"
+        raise InputError(
+            f"'{checkpoint}' plays {game.name}, and proofs are for drop-oldest: use 'fadefour "
+            f"{instead}'"
+        )
+    variant.check(game, checkpoint)
+    return game.rules
+
+
+def _files(checkpoint: str, out: Path | None) -> dict[str, Path]:
+    """Where the certificate for these sides would go; one for both sides has the plain name."""
+    if out is not None:
+        base = out
+    elif checkpoint == SHIPPED:
+        base = Path("shipped.certificate.npz")
+    else:
+        base = checkpoint_path(checkpoint).with_suffix(".certificate.npz")
+    sided = {side: base.with_name(f"{side}_{base.name}") for side in ("x", "y")}
+    return {"": base, **sided}
+
+
+def _written(
+    certificates: Sequence[Certificate], files: dict[str, Path], compact: bool
+) -> tuple[list[Path | None], FadefourError | None]:
+    """The file of each certificate, or None for one that could not be written, and why."""
+    from azfit.grading.certificate import write_certificate
+
+    written: list[Path | None] = []
+    failure = None
+    for certificate in certificates:
+        path = files["" if len(certificates) == 1 else certificate.sides]
+        try:
+            written.append(write_certificate(path, certificate, compact=compact))
+        except FadefourError as error:
+            written.append(None)
+            failure = error
+    return written, failure
+
+
+def _colours_lost_in_theory(folder: Path, rules: Rules) -> str:
+    """``y`` if the table is there and says that X wins from the start; else nothing is said."""
+    if not table_path(folder, rules).exists():
+        return ""
+    with contextlib.suppress(FadefourError), open_table(folder, rules) as table:
+        return {"win": "y", "loss": "x"}.get(table.probe(rules.start()).result, "")
+    return ""
+
+
+def _check(
+    path: Path,
+    checkpoint: str | None,
+    variant: TypedVariant,
+    sims: int | None,
+    threads: int | None,
+    as_json: bool,
+) -> None:
+    from azfit.drop_oldest_players import game_of
+    from azfit.grading.certificate import read_certificate
+    from azfit.grading.certificate_check import check_certificate
+
+    if checkpoint is None and sims is not None:
+        raise InputError("--sims has no effect without a CHECKPOINT to compare the moves with")
+    certificate = read_certificate(path)
+    variant.check(game_of(certificate.rules), str(path))
+    player = None
+    if checkpoint is not None:
+        _rules_of(checkpoint, variant)
+        stated = certificate.player.sims or None
+        player = load_player(checkpoint, stated if sims is None else sims, threads)
+    check = check_certificate(certificate, player, progress=progress_for(as_json))
+    show(as_json, check.to_dict(), str(check))
+    if not check.ok:
+        sys.exit(1)

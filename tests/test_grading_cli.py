@@ -1,0 +1,347 @@
+"""grade, certify, match and play as a user types them: what is read from a checkpoint, what is
+refused and when, and that a verdict is never lost."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from azfit.checkpoint import save_checkpoint
+from azfit.grading import certificate as certificate_module
+from azfit.grading import certify as certify_module
+from azfit.grading import grade as grade_module
+from azfit.grading import grade_command as command_module
+from azfit.network import Network, NetworkConfig
+from solver.errors import InputError
+
+Command = Callable[..., Any]
+
+
+def save(path: Path, game: str, seed: int = 0) -> Path:
+    """A network of random weights."""
+    torch.manual_seed(seed)
+    shape = {"width": 16, "blocks": 1, "canonical": False, "hide_leaving": False}
+    network = Network(NetworkConfig(game=game, max_plies=42, rate_moves=False, **shape))
+    return save_checkpoint(path, network)
+
+
+@pytest.fixture(scope="module")
+def networks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("networks")
+    saved = {
+        name: save(folder / f"{name}.safetensors", game, seed)
+        for name, game, seed in (
+            ("small", "drop-3-3-3", 0),
+            ("other", "drop-3-3-3", 1),
+            ("large", "drop-4-4-4", 0),
+            ("four", "connect4", 0),
+            ("gomoku", "gomoku-9", 0),
+        )
+    }
+    saved["run"] = save(folder / "run" / "best.safetensors", "drop-3-3-3").parent
+    return saved
+
+
+def refused(ended: Any, *words: Any) -> None:
+    """Bad use: one line that has these words, exit code 2, nothing on stdout."""
+    assert (ended.code, ended.out) == (2, ""), ended
+    assert len(ended.err.strip().splitlines()) == 1, ended.err
+    for word in words:
+        assert str(word) in ended.err, ended.err
+    assert "Traceback" not in ended.err
+
+
+# ---- what a checkpoint says needs no typing -----------------------------------------------------
+
+
+def test_the_variant_is_read_from_the_network(
+    fadefour: Command, networks: dict[str, Path], solved33: Path, tmp_path: Path
+) -> None:
+    graded = fadefour("grade", networks["small"], "--data", solved33, "--json")
+    assert graded.code == 0, graded.err
+    (grade,) = json.loads(graded.out)["grades"]
+    assert grade["overall"]["positions"] == 8344
+    out = tmp_path / "proof.npz"
+    certified = fadefour("certify", networks["small"], "--as", "x", "--out", out, "--json")
+    assert certified.code == 1 and certified.err.count("\n") <= 1, certified.err
+    checked = fadefour("certify", networks["small"], "--check", out)
+    assert checked.code == 0 and "holds" in checked.out, checked
+
+
+def test_a_run_is_accepted_wherever_a_checkpoint_is(
+    fadefour: Command,
+    networks: dict[str, Path],
+    solved33: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run, small = networks["run"], networks["small"]
+    graded = fadefour("grade", run, small, "--data", solved33, "--json")
+    first, second = json.loads(graded.out)["grades"]
+    assert first["checkpoint_sha256"] == second["checkpoint_sha256"]
+    assert [first["player"], second["player"]] == ["run", "small"]
+    certified = fadefour("certify", run, "--as", "x")
+    assert certified.code == 1
+    assert (run / "best.certificate.npz").exists() and str(run) in certified.out
+    match = fadefour("match", run, networks["other"], "--games", 2, "--sims", 0, "--json")
+    assert match.code == 0 and json.loads(match.out)["games"] == 2, match.err
+    monkeypatch.setattr("sys.stdin", io.StringIO("quit\n"))
+    played = fadefour("play", "--against", run, "--data", tmp_path)
+    assert played.code == 0 and "run is the other side" in played.out, played.err
+    (tmp_path / "empty").mkdir()
+    for command in (("grade",), ("certify",), ("match", small), ("play", "--against")):
+        refused(fadefour(*command, tmp_path / "empty"), "best.safetensors")
+
+
+@pytest.mark.parametrize("option", [("--n", 4), ("--m", 4), ("--k", 2)])
+@pytest.mark.parametrize("command", ["grade", "certify", "check", "play"])
+def test_a_typed_variant_that_is_another_is_refused(
+    fadefour: Command,
+    networks: dict[str, Path],
+    tmp_path: Path,
+    command: str,
+    option: tuple[str, int],
+) -> None:
+    arguments: tuple[Any, ...] = (command, networks["small"])
+    if command == "play":
+        arguments = ("play", "--against", networks["small"])
+    if command == "check":
+        proof = tmp_path / "proof.npz"
+        fadefour("certify", networks["small"], "--as", "x", "--out", proof)
+        arguments = ("certify", "--check", proof)
+    refused(fadefour(*arguments, *option, "--data", tmp_path), *option, "3x3_m3")
+
+
+def test_a_typed_variant_that_is_the_networks_is_accepted(
+    fadefour: Command, networks: dict[str, Path], solved33: Path
+) -> None:
+    typed = ("--n", 3, "--m", 3, "--k", 3)
+    assert fadefour("grade", networks["small"], *typed, "--data", solved33).code == 0
+    refused(fadefour("grade", networks["four"], "--n", 3, "--data", solved33), "--n 3", "connect4")
+
+
+def test_networks_that_cannot_be_judged_together_or_at_all(
+    fadefour: Command, networks: dict[str, Path], tmp_path: Path
+) -> None:
+    data = ("--data", tmp_path)
+    both = fadefour("grade", networks["small"], networks["large"], *data)
+    refused(both, "drop-3-3-3", "drop-4-4-4", "one at a time")
+    refused(fadefour("grade", networks["gomoku"], *data), "no exact judge", "fadefour match")
+    refused(fadefour("certify", networks["gomoku"], *data), "gomoku-9", "fadefour match")
+    refused(fadefour("certify", networks["four"], *data), "connect4", "fadefour grade")
+    refused(fadefour("play", "--against", networks["four"], *data), "connect4", "drop-oldest")
+    refused(fadefour("match", networks["small"], networks["four"]), "drop-3-3-3", "connect4")
+    refused(fadefour("grade", networks["small"], "--game", "connect4", *data), "drop-3-3-3")
+    refused(fadefour("grade", networks["small"], "--sets", "x", *data), "--sets", "Connect Four")
+
+
+# ---- certify --check ----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def proofs(
+    fadefour: Command, networks: dict[str, Path], tmp_path_factory: pytest.TempPathFactory
+) -> dict[int, Path]:
+    """Certificates of the small network, by its simulations."""
+    folder = tmp_path_factory.mktemp("proofs")
+    made = {sims: folder / f"{sims}.npz" for sims in (0, 5)}
+    for sims, path in made.items():
+        options = ("--sims", sims) if sims else ()
+        fadefour("certify", networks["small"], "--as", "y", "--out", path, *options)
+        assert path.exists()
+    return made
+
+
+def test_a_check_takes_the_simulations_from_the_certificate(
+    fadefour: Command, networks: dict[str, Path], proofs: dict[int, Path]
+) -> None:
+    for path in proofs.values():
+        ended = fadefour("certify", networks["small"], "--check", path)
+        assert ended.code == 0 and "its moves are the network's" in ended.out, ended
+
+
+@pytest.mark.parametrize(
+    ("sims", "network", "options", "words"),
+    [
+        (5, "small", ("--sims", 6), ("5 simulations per move, not 6", "--sims 5")),
+        (5, "small", ("--sims", 5, "--n", 4), ("--n 4", "3x3_m3")),
+        (0, "small", ("--sims", 5), ("0 simulations", "leave --sims out")),
+        (0, "other", (), ("SHA-256",)),
+        (0, "large", (), ("3x3_m3", "4x4_m4")),
+        (0, "four", (), ("connect4",)),
+        (0, None, ("--sims", 5), ("--sims", "CHECKPOINT")),
+        (0, "small", ("--convert",), ("--convert",)),
+        (0, "small", ("--out", "x.npz"), ("--out",)),
+    ],
+)
+def test_a_mismatch_is_named_and_is_no_failed_check(
+    fadefour: Command,
+    networks: dict[str, Path],
+    proofs: dict[int, Path],
+    sims: int,
+    network: str | None,
+    options: tuple[Any, ...],
+    words: tuple[str, ...],
+) -> None:
+    given = () if network is None else (networks[network],)
+    refused(fadefour("certify", *given, "--check", proofs[sims], *options), *words)
+
+
+# ---- what a side loses in theory ----------------------------------------------------------------
+
+
+def test_certify_says_when_a_side_is_lost_from_the_start(
+    fadefour: Command, networks: dict[str, Path], solved33: Path, tmp_path: Path
+) -> None:
+    out = ("--out", tmp_path / "proof.npz")
+    told = fadefour("certify", networks["small"], "--as", "y", *out, "--data", solved33)
+    assert told.code == 1
+    assert "as Y the start is lost against best play" in told.out
+    without = fadefour("certify", networks["small"], "--as", "y", *out, "--data", tmp_path)
+    assert without.code == 1 and "start is lost" not in without.out
+    as_x = fadefour("certify", networks["small"], "--as", "x", *out, "--data", solved33, "--json")
+    (entry,) = json.loads(as_x.out)["certificates"]
+    assert entry["kind"] == "refuted" and entry["lost_in_theory"] is False
+
+
+# ---- targets ------------------------------------------------------------------------------------
+
+
+def test_targets_are_tried_before_the_work(
+    fadefour: Command,
+    networks: dict[str, Path],
+    solved33: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def worked(*_: Any, **__: Any) -> None:
+        raise AssertionError("the work was begun")
+
+    monkeypatch.setattr(grade_module, "grade", worked)
+    monkeypatch.setattr(certify_module, "certify", worked)
+    (tmp_path / "file").write_text("")
+    (tmp_path / "link.npz").symlink_to(tmp_path / "elsewhere.npz")
+    targets = [tmp_path, tmp_path / "file" / "x.npz", "/dev/null", tmp_path / "link.npz"]
+    data = ("--data", solved33)
+    for target in [*targets, tmp_path / ("long" * 100)]:
+        refused(fadefour("grade", networks["small"], *data, "--png", target), "cannot write")
+        refused(fadefour("certify", networks["small"], *data, "--out", target), "cannot write")
+    refused(fadefour("certify", networks["small"], "--convert", "--data", tmp_path), "solve")
+
+
+def test_a_verdict_is_printed_even_if_its_file_cannot_be_written(
+    fadefour: Command,
+    networks: dict[str, Path],
+    solved33: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def full(*_: Any, **__: Any) -> None:
+        raise InputError("the disk is full")
+
+    monkeypatch.setattr(certificate_module, "write_certificate", full)
+    ended = fadefour("certify", networks["small"], "--out", tmp_path / "x.npz")
+    assert ended.code == 2 and "can be beaten as X" in ended.out and "written" not in ended.out
+    assert ended.err.strip().splitlines()[-1] == "fadefour: the disk is full"
+    monkeypatch.setattr("azfit.grading.grade_report.save_png", full)
+    ended = fadefour("grade", networks["small"], "--data", solved33, "--png", tmp_path / "x.png")
+    assert ended.code == 2 and "8,344" in ended.out
+    assert ended.err.strip().splitlines()[-1] == "fadefour: the disk is full"
+
+
+# ---- numbers ------------------------------------------------------------------------------------
+
+HUGE = 10**30
+
+
+@pytest.mark.parametrize(
+    ("arguments", "option"),
+    [
+        (("grade", "small", "--seed", -1), "--seed -1"),
+        (("grade", "small", "--seed", HUGE), f"--seed {HUGE}"),
+        (("grade", "small", "--sample", 0), "--sample 0"),
+        (("grade", "small", "--sample", HUGE), f"--sample {HUGE}"),
+        (("grade", "small", "--sample", "x"), "--sample x"),
+        (("grade", "small", "--in-play", 0), "--in-play 0"),
+        (("grade", "small", "--in-play", HUGE), f"--in-play {HUGE}"),
+        (("grade", "small", "--blunders", -1), "--blunders -1"),
+        (("grade", "small", "--blunders", 21), "--blunders 21"),
+        (("grade", "small", "--opening-plies", -1), "--opening-plies -1"),
+        (("grade", "small", "--opening-plies", 100), "--opening-plies 100"),
+        (("grade", "small", "--sims", HUGE), f"--sims {HUGE}"),
+        (("grade", "small", "--threads", 0), "--threads 0"),
+        (("grade", "small", "--all", "--sample", 5), "--sample"),
+        (("grade", "small", "--data", ""), "--data"),
+        (("grade", "small", "--png", ""), "--png"),
+        (("certify", "small", "--sims", 0), "--sims 0"),
+        (("certify", "small", "--out", ""), "--out"),
+        (("match", "small", "other", "--seed", -1), "--seed -1"),
+        (("match", "small", "other", "--games", 3), "--games 3"),
+        (("match", "small", "other", "--games", HUGE), f"--games {HUGE}"),
+        (("match", "small", "other", "--sims", -1), "--sims -1"),
+        (("play", "--against", "small", "--sims", 0), "--sims 0"),
+        (("play", "--against", "small", "--sims", -1), "--sims -1"),
+        (("play", "--sims", 5), "--sims"),
+    ],
+    ids=lambda value: " ".join(map(str, value)) if isinstance(value, tuple) else "",
+)
+def test_numbers_out_of_range_are_named_with_the_range(
+    fadefour: Command, networks: dict[str, Path], arguments: tuple[Any, ...], option: str
+) -> None:
+    given = [networks.get(str(argument), argument) for argument in arguments]
+    refused(fadefour(*given), option)
+
+
+# ---- reports ------------------------------------------------------------------------------------
+
+
+def test_grade_samples_first_and_says_what_all_will_take(
+    fadefour: Command, networks: dict[str, Path], solved33: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = ("--data", solved33)
+    whole = fadefour("grade", networks["small"], *data)
+    assert "--all" not in whole.out, "there was no need to sample"
+    monkeypatch.setattr(command_module, "FIRST_LOOK", 500)
+    first = fadefour("grade", networks["small"], *data)
+    assert "500 drawn from 8,344" in first.out
+    assert "All 8,344 positions would take about 1 second here: use --all." in first.out
+    told = json.loads(fadefour("grade", networks["small"], *data, "--json").out)["grades"][0]
+    assert told["sample"] == 500 and told["seconds_for_all"] > 0
+    assert "8,344 canonical" in fadefour("grade", networks["small"], *data, "--all").out
+    monkeypatch.setattr(command_module, "FIRST_LOOK_SIMS", 40)
+    monkeypatch.setattr(command_module, "FEWEST_SEARCHED", 10)
+    searched = fadefour("grade", networks["small"], *data, "--sims", 2)
+    assert "20 drawn from 8,344" in searched.out
+
+
+def test_a_grade_names_the_right_move_of_every_blunder_shown(
+    fadefour: Command, networks: dict[str, Path], solved33: Path, rules33: Any
+) -> None:
+    from solver import Position, open_table
+
+    arguments = ("grade", networks["small"], "--data", solved33, "--in-play", 4)
+    told = json.loads(fadefour(*arguments, "--json").out)["grades"][0]
+    words = fadefour(*arguments).out
+    with open_table(solved33, rules33) as table:
+        for grade in (told, *(match["grade"] for match in told["in_play"])):
+            for blunder in grade["worst_blunders"]:
+                position = Position.parse(blunder["position"], rules33)
+                best = [rules33.cell_name(cell) for cell in table.best_moves(position)]
+                assert sorted(blunder["right"]) == sorted(best)
+    assert f"right: {' '.join(told['worst_blunders'][0]['right'])}" in words
+    assert "\n1 piece " in words and "1 pieces" not in words
+
+
+def test_a_match_that_runs_out_of_openings_says_so(
+    fadefour: Command, networks: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("azfit.self_play.match.MOST_OPENING_PLIES", 2)
+    ended = fadefour("match", networks["small"], "random", "--games", 100, "--sims", 0)
+    assert "24 games instead of 100: there are no more different openings" in ended.out
+    assert "without search" in ended.out
