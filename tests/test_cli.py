@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
-import os
 import re
-import resource
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -16,22 +12,19 @@ from pathlib import Path
 from typing import Any
 
 import brute_force
-import numpy as np
 import pytest
 from mismatched_counting import canonical, symmetries
+from plain_moves import Truth, goodness, moves_of
 
 import cli
 
 SCRIPT = str(Path(__file__).parents[1] / "cli.py")
 VARIANT33 = ("--n", "3", "--m", "3")
-CHILD = multiprocessing.get_context("fork")
-Truth = dict[brute_force.Position, brute_force.Value]
 Fadefour = Callable[..., Any]
 RESULT = {1: "win", 0: "draw", -1: "loss"}
 
 cli.add_commands()
 COMMANDS = cli.cli.commands
-EXPORT = sys.modules["solver.export"]  # solver.export, the attribute, may be the function
 
 
 def run_script(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
@@ -51,32 +44,6 @@ def notation(position: brute_force.Position) -> str:
     x, y, side = position
     queues = ["".join(map(cell_name, queue)) or "-" for queue in (x, y)]
     return f"{queues[0]}/{queues[1]} {'xy'[side]}"
-
-
-def in_play(truth: Truth) -> Iterator[tuple[brute_force.Position, brute_force.Value]]:
-    """One position for every node: up to symmetry, a full one with X to move, no finished one."""
-    for position, value in truth.items():
-        _, y, side = position
-        if value[1] != 0 and not (side == 1 and len(y) == 3) and canonical(position, 3) == position:
-            yield position, value
-
-
-def moves_of(position: brute_force.Position, truth: Truth) -> dict[int, tuple[int, int | None]]:
-    """Each legal move's result for its maker, and plies from the position."""
-    x, y, _ = position
-    after = brute_force.successors(position, 3, 3, 3)
-    empty = [cell for cell in range(9) if cell not in x and cell not in y] if after else []
-    values = [truth[successor] for successor in after]
-    return {
-        cell: (-result, None if plies is None else plies + 1)
-        for cell, (result, plies) in zip(empty, values, strict=True)
-    }
-
-
-def goodness(move: tuple[int, int | None]) -> tuple[int, int]:
-    """Larger is better: soonest win, draw, latest loss."""
-    result, plies = move
-    return result, -result * (plies or 0)
 
 
 # ---- help ---------------------------------------------------------------------------------------
@@ -490,174 +457,3 @@ def test_the_summary_plays_out_the_deepest_win(
     words = fadefour("summary", *VARIANT33, "--data", solved33)
     assert words.code == 0
     assert "X wins in 13 plies" in words.out
-
-
-# ---- export -------------------------------------------------------------------------------------
-
-Rows = dict[brute_force.Position, tuple[int, int, int, int]]
-
-
-def exported(folder: Path, part: str) -> Rows:
-    """Position -> (result, plies, optimal, keeping) of one part, whatever its shards' format."""
-    rows: Rows = {}
-    told = json.loads((folder / "export.json").read_text())
-    for shard in told["shards"]:
-        if shard["part"] != part:
-            continue
-        columns = read_shard(folder / shard["file"])
-        assert len(columns["to_move"]) == shard["positions"]
-        for i in range(shard["positions"]):
-            x, y = (tuple(int(c) for c in columns[q][i] if c >= 0) for q in "xy")
-            position = x, y, int(columns["to_move"][i])
-            assert position not in rows
-            rows[position] = tuple(
-                int(columns[name][i]) for name in ("result", "plies", "optimal", "keeping")
-            )
-    assert len(rows) == told["positions"][part]
-    return rows
-
-
-def read_shard(path: Path) -> dict[str, np.ndarray[Any, Any]]:
-    if path.suffix == ".npz":
-        with np.load(path) as columns:
-            return dict(columns)
-    parquet = pytest.importorskip("pyarrow.parquet")
-    table = parquet.read_table(path)
-    return {name: np.array(table[name].to_pylist()) for name in table.column_names}
-
-
-def export(fadefour: Fadefour, data: Path, out: Path, *options: str) -> dict[str, Any]:
-    ended = fadefour("export", *VARIANT33, "--data", data, "--out", out, "--json", *options)
-    assert (ended.code, ended.err) == (0, "")
-    return dict(json.loads(ended.out))
-
-
-@pytest.mark.parametrize("file_format", ["npz", "parquet"])
-def test_exported_labels_are_what_brute_force_finds(
-    solved33: Path, truth33: Truth, tmp_path: Path, fadefour: Fadefour, file_format: str
-) -> None:
-    """Every position in play once, each with its result and with exactly its best moves."""
-    if file_format == "parquet":
-        pytest.importorskip("pyarrow")
-    export(fadefour, solved33, tmp_path / "out", "--format", file_format, "--shard", "1000")
-    rows = exported(tmp_path / "out", "train") | exported(tmp_path / "out", "validation")
-    assert len({canonical(position, 3) for position in rows}) == len(rows)
-    assert {canonical(position, 3) for position in rows} == {p for p, _ in in_play(truth33)}
-    for position, (result, plies, optimal, keeping) in rows.items():
-        won, depth = truth33[position]
-        assert (result, plies) == (won, -1 if depth is None else depth)
-        moves = moves_of(position, truth33)
-        best = max(map(goodness, moves.values()))
-        assert optimal == sum(1 << c for c, move in moves.items() if goodness(move) == best)
-        assert keeping == sum(1 << c for c, move in moves.items() if move[0] == won)
-
-
-def test_the_split_depends_on_nothing_but_the_position(
-    solved33: Path, tmp_path: Path, fadefour: Fadefour
-) -> None:
-    whole, other, some = (tmp_path / name for name in ("whole", "other", "some"))
-    told = export(fadefour, solved33, whole, "--validation", "0.2")
-    export(fadefour, solved33, other, "--validation", "0.2", "--shard", "777", "--seed", "5")
-    sampled = ("--sample", "3000", "--seed", "9", "--validation", "0.2")
-    export(fadefour, solved33, some, *sampled)
-    train, validation = exported(whole, "train"), exported(whole, "validation")
-    assert train.keys().isdisjoint(validation)
-    assert told["positions"] == {"train": len(train), "validation": len(validation)}
-    assert 0.17 < len(validation) / (len(train) + len(validation)) < 0.23
-    assert (exported(other, "train"), exported(other, "validation")) == (train, validation)
-    part, held = exported(some, "train"), exported(some, "validation")
-    assert len(part) + len(held) == 3000
-    assert part.items() <= train.items()
-    assert held.items() <= validation.items()
-    export(fadefour, solved33, tmp_path / "again", *sampled)
-    assert same_files(some, tmp_path / "again")
-    export(fadefour, solved33, tmp_path / "none", "--validation", "0")
-    assert exported(tmp_path / "none", "train") == train | validation
-
-
-def same_files(one: Path, other: Path) -> bool:
-    def arrays(folder: Path) -> dict[str, bytes]:
-        return {
-            f"{path.name}/{name}": column.tobytes()
-            for path in folder.glob("*.npz")
-            for name, column in read_shard(path).items()
-        }
-
-    return arrays(one) == arrays(other)
-
-
-def test_a_sample_has_the_size_asked_for_wherever_there_are_enough(
-    tmp_path: Path, fadefour: Fadefour
-) -> None:
-    """D(4, 3, 2): nearly every position is over or impossible, but tens of thousands are not."""
-    variant = ("--n", "4", "--m", "3", "--k", "2", "--data", tmp_path / "data", "--json")
-    assert fadefour("solve", *variant, "--table-only").code == 0
-    results = json.loads(fadefour("stats", *variant).out)["results"]
-    playable = results["win"] + results["loss"] + results["draw"]
-    asked = playable // 2
-    ended = fadefour("export", *variant, "--out", tmp_path / "out", "--sample", str(asked))
-    assert ended.code == 0
-    assert sum(json.loads(ended.out)["positions"].values()) == asked
-
-
-def test_an_export_killed_at_any_moment_leaves_no_half_folder(
-    solved33: Path, tmp_path: Path, fadefour: Fadefour, killed_at_line: Callable[..., bool]
-) -> None:
-    whole, out = tmp_path / "whole", tmp_path / "out"
-    options = ("--sample", "200", "--shard", "100")
-    export(fadefour, solved33, whole, *options)
-    killed = 0
-    while (
-        killed_at_line(7 * killed, EXPORT, lambda: export(fadefour, solved33, out, *options))
-        and not out.exists()
-    ):
-        killed += 1
-    assert killed > 10
-    assert same_files(whole, out)
-    assert {path.name for path in tmp_path.iterdir()} == {"whole", "out"}
-
-
-def test_an_export_after_a_killed_one_clears_what_it_left(
-    solved33: Path, tmp_path: Path, fadefour: Fadefour
-) -> None:
-    """Killed while the second shard is written: the first is in a folder of another name."""
-    out = tmp_path / "out"
-
-    def doomed() -> None:
-        write, shards = EXPORT._write_shard, []
-
-        def second_is_the_last(path: Path, columns: Any) -> None:
-            shards.append(path)
-            if len(shards) == 2:
-                path.write_bytes(b"half a shard")
-                os.kill(os.getpid(), signal.SIGKILL)
-            write(path, columns)
-
-        EXPORT._write_shard = second_is_the_last
-        export(fadefour, solved33, out, "--shard", "500")
-
-    child = CHILD.Process(target=doomed)
-    child.start()
-    child.join()
-    assert child.exitcode == -signal.SIGKILL
-    assert not out.exists()
-    export(fadefour, solved33, out)
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]
-    assert len(exported(out, "train")) > 5000
-
-
-@pytest.mark.parametrize("file_format", ["npz", "parquet"])
-def test_a_full_disk_in_export_is_one_line_and_leaves_nothing(
-    solved33: Path, tmp_path: Path, file_format: str
-) -> None:
-    if file_format == "parquet":
-        pytest.importorskip("pyarrow")
-    room = 20_000
-    ended = run_script(
-        *("export", *VARIANT33, "--data", solved33, "--out", tmp_path / "out", "--json"),
-        *("--format", file_format),
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (room, room)),
-    )
-    assert (ended.returncode, ended.stdout) == (2, "")
-    assert re.fullmatch(r"fadefour: cannot write '.*out': (?!None)[^\n]+\n", ended.stderr)
-    assert list(tmp_path.iterdir()) == []

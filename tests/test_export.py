@@ -1,0 +1,198 @@
+"""Exported training data: every label as brute force finds it, and folders whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import brute_force
+import numpy as np
+import pytest
+from mismatched_counting import canonical
+from plain_moves import Truth, goodness, in_play, moves_of
+
+CHILD = multiprocessing.get_context("fork")
+SCRIPT = str(Path(__file__).parents[1] / "cli.py")
+VARIANT33 = ("--n", "3", "--m", "3")
+Fadefour = Callable[..., Any]
+EXPORT = sys.modules["solver.export"]  # solver.export, the attribute, may be the function
+
+Rows = dict[brute_force.Position, tuple[int, int, int, int]]
+
+
+def exported(folder: Path, part: str) -> Rows:
+    """Position -> (result, plies, optimal, keeping) of one part, whatever its shards' format."""
+    rows: Rows = {}
+    told = json.loads((folder / "export.json").read_text())
+    for shard in told["shards"]:
+        if shard["part"] != part:
+            continue
+        columns = read_shard(folder / shard["file"])
+        assert len(columns["to_move"]) == shard["positions"]
+        for i in range(shard["positions"]):
+            x, y = (tuple(int(c) for c in columns[q][i] if c >= 0) for q in "xy")
+            position = x, y, int(columns["to_move"][i])
+            assert position not in rows
+            rows[position] = tuple(
+                int(columns[name][i]) for name in ("result", "plies", "optimal", "keeping")
+            )
+    assert len(rows) == told["positions"][part]
+    return rows
+
+
+def read_shard(path: Path) -> dict[str, np.ndarray[Any, Any]]:
+    if path.suffix == ".npz":
+        with np.load(path) as columns:
+            return dict(columns)
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = parquet.read_table(path)
+    return {name: np.array(table[name].to_pylist()) for name in table.column_names}
+
+
+def export(fadefour: Fadefour, data: Path, out: Path, *options: str) -> dict[str, Any]:
+    ended = fadefour("export", *VARIANT33, "--data", data, "--out", out, "--json", *options)
+    assert (ended.code, ended.err) == (0, "")
+    return dict(json.loads(ended.out))
+
+
+@pytest.mark.parametrize("file_format", ["npz", "parquet"])
+def test_exported_labels_are_what_brute_force_finds(
+    solved33: Path, truth33: Truth, tmp_path: Path, fadefour: Fadefour, file_format: str
+) -> None:
+    """Every position in play once, each with its result and with exactly its best moves."""
+    if file_format == "parquet":
+        pytest.importorskip("pyarrow")
+    export(fadefour, solved33, tmp_path / "out", "--format", file_format, "--shard", "1000")
+    rows = exported(tmp_path / "out", "train") | exported(tmp_path / "out", "validation")
+    assert len({canonical(position, 3) for position in rows}) == len(rows)
+    assert {canonical(position, 3) for position in rows} == {p for p, _ in in_play(truth33)}
+    for position, (result, plies, optimal, keeping) in rows.items():
+        won, depth = truth33[position]
+        assert (result, plies) == (won, -1 if depth is None else depth)
+        moves = moves_of(position, truth33)
+        best = max(map(goodness, moves.values()))
+        assert optimal == sum(1 << c for c, move in moves.items() if goodness(move) == best)
+        assert keeping == sum(1 << c for c, move in moves.items() if move[0] == won)
+
+
+def test_the_split_depends_on_nothing_but_the_position(
+    solved33: Path, tmp_path: Path, fadefour: Fadefour
+) -> None:
+    whole, other, some = (tmp_path / name for name in ("whole", "other", "some"))
+    told = export(fadefour, solved33, whole, "--validation", "0.2")
+    export(fadefour, solved33, other, "--validation", "0.2", "--shard", "777", "--seed", "5")
+    sampled = ("--sample", "3000", "--seed", "9", "--validation", "0.2")
+    export(fadefour, solved33, some, *sampled)
+    train, validation = exported(whole, "train"), exported(whole, "validation")
+    assert train.keys().isdisjoint(validation)
+    assert told["positions"] == {"train": len(train), "validation": len(validation)}
+    assert 0.17 < len(validation) / (len(train) + len(validation)) < 0.23
+    assert (exported(other, "train"), exported(other, "validation")) == (train, validation)
+    part, held = exported(some, "train"), exported(some, "validation")
+    assert len(part) + len(held) == 3000
+    assert part.items() <= train.items()
+    assert held.items() <= validation.items()
+    export(fadefour, solved33, tmp_path / "again", *sampled)
+    assert same_files(some, tmp_path / "again")
+    export(fadefour, solved33, tmp_path / "none", "--validation", "0")
+    assert exported(tmp_path / "none", "train") == train | validation
+
+
+def same_files(one: Path, other: Path) -> bool:
+    def arrays(folder: Path) -> dict[str, bytes]:
+        return {
+            f"{path.name}/{name}": column.tobytes()
+            for path in folder.glob("*.npz")
+            for name, column in read_shard(path).items()
+        }
+
+    return arrays(one) == arrays(other)
+
+
+def test_a_sample_has_the_size_asked_for_wherever_there_are_enough(
+    tmp_path: Path, fadefour: Fadefour
+) -> None:
+    """D(4, 3, 2): nearly every position is over or impossible, but tens of thousands are not."""
+    variant = ("--n", "4", "--m", "3", "--k", "2", "--data", tmp_path / "data", "--json")
+    assert fadefour("solve", *variant, "--table-only").code == 0
+    results = json.loads(fadefour("stats", *variant).out)["results"]
+    playable = results["win"] + results["loss"] + results["draw"]
+    asked = playable // 2
+    ended = fadefour("export", *variant, "--out", tmp_path / "out", "--sample", str(asked))
+    assert ended.code == 0
+    assert sum(json.loads(ended.out)["positions"].values()) == asked
+
+
+def test_an_export_killed_at_any_moment_leaves_no_half_folder(
+    solved33: Path, tmp_path: Path, fadefour: Fadefour, killed_at_line: Callable[..., bool]
+) -> None:
+    whole, out = tmp_path / "whole", tmp_path / "out"
+    options = ("--sample", "200", "--shard", "100")
+    export(fadefour, solved33, whole, *options)
+    killed = 0
+    while (
+        killed_at_line(7 * killed, EXPORT, lambda: export(fadefour, solved33, out, *options))
+        and not out.exists()
+    ):
+        killed += 1
+    assert killed > 10
+    assert same_files(whole, out)
+    assert {path.name for path in tmp_path.iterdir()} == {"whole", "out"}
+
+
+def test_an_export_after_a_killed_one_clears_what_it_left(
+    solved33: Path, tmp_path: Path, fadefour: Fadefour
+) -> None:
+    """Killed while the second shard is written: the first is in a folder of another name."""
+    out = tmp_path / "out"
+
+    def doomed() -> None:
+        write, shards = EXPORT._write_shard, []
+
+        def second_is_the_last(path: Path, columns: Any) -> None:
+            shards.append(path)
+            if len(shards) == 2:
+                path.write_bytes(b"half a shard")
+                os.kill(os.getpid(), signal.SIGKILL)
+            write(path, columns)
+
+        EXPORT._write_shard = second_is_the_last
+        export(fadefour, solved33, out, "--shard", "500")
+
+    child = CHILD.Process(target=doomed)
+    child.start()
+    child.join()
+    assert child.exitcode == -signal.SIGKILL
+    assert not out.exists()
+    export(fadefour, solved33, out)
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert len(exported(out, "train")) > 5000
+
+
+@pytest.mark.parametrize("file_format", ["npz", "parquet"])
+def test_a_full_disk_in_export_is_one_line_and_leaves_nothing(
+    solved33: Path, tmp_path: Path, file_format: str
+) -> None:
+    if file_format == "parquet":
+        pytest.importorskip("pyarrow")
+    room = 20_000
+    command = ["export", *VARIANT33, "--data", solved33, "--out", tmp_path / "out", "--json"]
+    ended = subprocess.run(
+        [sys.executable, SCRIPT, *map(str, command), "--format", file_format],
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (room, room)),
+    )
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert re.fullmatch(r"fadefour: cannot write '.*out': (?!None)[^\n]+\n", ended.stderr)
+    assert list(tmp_path.iterdir()) == []
