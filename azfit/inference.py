@@ -21,6 +21,7 @@ from azfit.kernels import checked
 from azfit.network import Network
 from azfit.torch_threads import ThreadChoice, choose_threads
 from solver.errors import FadefourError, InputError
+from solver.extras import missing
 
 Floats = NDArray[np.float32]
 Run = Callable[[Floats], tuple[Floats, Floats, Floats]]
@@ -156,9 +157,7 @@ def _onnx_run(readout: Readout, threads: int | None) -> Run:
     try:
         import onnxruntime as ort
     except ImportError:
-        raise FadefourError(
-            "back-end onnx needs ONNX Runtime: run 'pip install onnxruntime', or use torch"
-        ) from None
+        raise missing("onnxruntime", "back-end onnx", "use torch") from None
     options = ort.SessionOptions()
     options.intra_op_num_threads = threads or torch.get_num_threads()
     # As torch's threads (azfit/__init__.py): what waits leaves the processor to others.

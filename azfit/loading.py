@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 
 from azfit.games import DropOldest
 from azfit.players import NetworkPlayer, Player, SearchPlayer
 from azfit.search_config import SearchConfig
 from solver.errors import InputError, MissingTableError
+from solver.extras import need
 
 SHIPPED = "shipped"
 BEST = "best.safetensors"
@@ -18,8 +18,7 @@ _SHIPPED_FILE = Path(__file__).resolve().parent.parent / "data" / "network_4x4_m
 
 def need_torch() -> None:
     for package in ("torch", "safetensors"):
-        if importlib.util.find_spec(package) is None:
-            raise InputError(f"this needs {package}: run 'make learn'")
+        need(package, "this")
 
 
 def checkpoint_path(name: str | Path) -> Path:

@@ -6,7 +6,7 @@ import io
 from pathlib import Path
 from typing import Any
 
-from solver.errors import InputError
+from solver.extras import missing
 from solver.storage import write_atomically
 
 
@@ -18,9 +18,7 @@ def pyplot() -> Any:
         matplotlib.use("Agg")
         import matplotlib.pyplot as plt
     except ImportError:
-        raise InputError(
-            "drawing needs matplotlib: run 'pip install -c constraints.txt matplotlib'"
-        ) from None
+        raise missing("matplotlib", "drawing") from None
     return plt
 
 
