@@ -359,14 +359,8 @@ def export_command(
     del threads  # the disk is what takes the time
     options = ExportOptions(file_format, shard, validation, sample, seed)
     with DenseTable(table_path(folder, rules), rules) as table:
-        told = export(table, out, options, progress_for(as_json))
-    counts = told["positions"]
-    show(
-        as_json,
-        told,
-        f"exported {counts['train']:,} training and {counts['validation']:,} validation positions "
-        f"in {len(told['shards'])} shards to {out}",
-    )
+        report = export(table, out, options, progress_for(as_json))
+    show(as_json, report.to_dict(), f"exported {report} to {out}")
 
 
 COMMANDS = [

@@ -20,11 +20,12 @@ import pytest
 from mismatched_counting import canonical
 from plain_moves import Truth, goodness, in_play, moves_of
 
+import solver.export
+
 CHILD = multiprocessing.get_context("fork")
 SCRIPT = str(Path(__file__).parents[1] / "cli.py")
 VARIANT33 = ("--n", "3", "--m", "3")
 Fadefour = Callable[..., Any]
-EXPORT = sys.modules["solver.export"]  # solver.export, the attribute, may be the function
 
 Rows = dict[brute_force.Position, tuple[int, int, int, int]]
 
@@ -132,6 +133,10 @@ def test_a_sample_has_the_size_asked_for_wherever_there_are_enough(
     assert sum(json.loads(ended.out)["positions"].values()) == asked
 
 
+def left_by_killed(folder: Path) -> list[Path]:
+    return sorted(folder.glob("fadefour-export-*.partial"))
+
+
 def test_an_export_killed_at_any_moment_leaves_no_half_folder(
     solved33: Path, tmp_path: Path, fadefour: Fadefour, killed_at_line: Callable[..., bool]
 ) -> None:
@@ -140,23 +145,24 @@ def test_an_export_killed_at_any_moment_leaves_no_half_folder(
     export(fadefour, solved33, whole, *options)
     killed = 0
     while (
-        killed_at_line(7 * killed, EXPORT, lambda: export(fadefour, solved33, out, *options))
+        killed_at_line(7 * killed, solver.export, lambda: export(fadefour, solved33, out, *options))
         and not out.exists()
     ):
         killed += 1
     assert killed > 10
     assert same_files(whole, out)
-    assert {path.name for path in tmp_path.iterdir()} == {"whole", "out"}
+    names = {path.name for path in tmp_path.iterdir()} - {p.name for p in left_by_killed(tmp_path)}
+    assert names == {"whole", "out"}
 
 
-def test_an_export_after_a_killed_one_clears_what_it_left(
+def test_an_export_after_a_killed_one_uses_nothing_of_it(
     solved33: Path, tmp_path: Path, fadefour: Fadefour
 ) -> None:
     """Killed while the second shard is written: the first is in a folder of another name."""
     out = tmp_path / "out"
 
     def doomed() -> None:
-        write, shards = EXPORT._write_shard, []
+        write, shards = solver.export._write_shard, []
 
         def second_is_the_last(path: Path, columns: Any) -> None:
             shards.append(path)
@@ -165,7 +171,7 @@ def test_an_export_after_a_killed_one_clears_what_it_left(
                 os.kill(os.getpid(), signal.SIGKILL)
             write(path, columns)
 
-        EXPORT._write_shard = second_is_the_last
+        solver.export._write_shard = second_is_the_last
         export(fadefour, solved33, out, "--shard", "500")
 
     child = CHILD.Process(target=doomed)
@@ -173,9 +179,67 @@ def test_an_export_after_a_killed_one_clears_what_it_left(
     child.join()
     assert child.exitcode == -signal.SIGKILL
     assert not out.exists()
+    [left] = left_by_killed(tmp_path)
     export(fadefour, solved33, out)
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert left_by_killed(tmp_path) == [left]
     assert len(exported(out, "train")) > 5000
+
+
+def test_a_folder_of_somebody_else_is_left_alone(
+    solved33: Path, tmp_path: Path, fadefour: Fadefour
+) -> None:
+    mine = tmp_path / "out.partial" / "notes.txt"
+    mine.parent.mkdir()
+    mine.write_text("mine")
+    export(fadefour, solved33, tmp_path / "out", "--sample", "10")
+    assert mine.read_text() == "mine"
+    assert {path.name for path in tmp_path.iterdir()} == {"out", "out.partial"}
+
+
+def test_what_exists_is_refused_and_left_alone(
+    solved33: Path, tmp_path: Path, fadefour: Fadefour
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "link").symlink_to("nowhere")
+    for name in ("folder", "file", "link"):
+        ended = fadefour("export", *VARIANT33, "--data", solved33, "--out", tmp_path / name)
+        assert ended.code == 2
+        assert "exists already" in ended.err
+    assert {path.name for path in tmp_path.iterdir()} == {"folder", "file", "link"}
+
+
+def test_a_folder_that_cannot_be_made_is_found_out_before_the_work(
+    solved33: Path, tmp_path: Path, fadefour: Fadefour, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(solver.export, "_chosen_nodes", lambda *_: pytest.fail("work was done"))
+    (tmp_path / "file").write_text("mine")
+    for out in (tmp_path / "file" / "out", Path("/proc/out"), tmp_path / ("a" * 300)):
+        ended = fadefour("export", *VARIANT33, "--data", solved33, "--out", out)
+        assert ended.code == 2
+        assert re.fullmatch(r"fadefour: cannot write '[^\n]+\n", ended.err)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_so_many_shards_that_their_names_end_are_refused(
+    solved33: Path, tmp_path: Path, fadefour: Fadefour, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(solver.export, "MOST_SHARDS", 100)
+    command = ("export", *VARIANT33, "--data", solved33, "--out", tmp_path / "out", "--shard", "99")
+    ended = fadefour(*command)
+    assert (ended.code, list(tmp_path.iterdir())) == (2, [])
+    assert "shard=99: 9,910 positions would be more than 100 shards; use at least 100" in ended.err
+    assert fadefour(*command, "--sample", "9900").code == 0
+
+
+def test_without_pyarrow_parquet_is_refused_with_the_way_to_get_it(
+    solved33: Path, tmp_path: Path, fadefour: Fadefour, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    command = ("export", *VARIANT33, "--data", solved33, "--out", tmp_path / "out")
+    ended = fadefour(*command, "--format", "parquet")
+    assert (ended.code, list(tmp_path.iterdir())) == (2, [])
+    assert "needs pyarrow: run 'pip install" in ended.err and "--format npz" in ended.err
 
 
 @pytest.mark.parametrize("file_format", ["npz", "parquet"])
@@ -194,5 +258,5 @@ def test_a_full_disk_in_export_is_one_line_and_leaves_nothing(
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (room, room)),
     )
     assert (ended.returncode, ended.stdout) == (2, "")
-    assert re.fullmatch(r"fadefour: cannot write '.*out': (?!None)[^\n]+\n", ended.stderr)
+    assert re.fullmatch(r"fadefour: no room to write '.*out' [^\n]+\n", ended.stderr)
     assert list(tmp_path.iterdir()) == []
