@@ -1,18 +1,21 @@
-"""How long work tells that it is getting on: bars on a terminal, plain lines elsewhere."""
+"""How long work shows that it is getting on: bars on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
 import sys
 import time
-from typing import Protocol, TextIO
+from typing import Any, Protocol, TextIO
 
 from tqdm import tqdm
+
+from solver.wording import counted, duration, size
 
 
 class Progress(Protocol):
     """What long work reports to. One phase at a time."""
 
-    def begin(self, label: str, total: int, unit: str) -> None: ...
+    def begin(self, label: str, total: int, unit: str) -> None:
+        """unit: one of what is counted, as "position"; "B" for bytes."""
 
     def reach(self, done: int) -> None: ...
 
@@ -29,18 +32,34 @@ class Silent:
     def end(self, note: str = "") -> None: ...
 
 
+class _Bar(tqdm):  # type: ignore[misc] # tqdm has no types
+    """A bar that ends in our own words."""
+
+    @property
+    def format_dict(self) -> dict[str, Any]:
+        figures: dict[str, Any] = super().format_dict
+        done, total, unit = figures["n"], figures["total"], figures["unit"]
+        return {**figures, "status": status(done, total, unit, figures["elapsed"])}
+
+
 class Bars:
     """A bar with rate and time left for each phase, replaced by one line when it ends."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._bar: tqdm[None] | None = None
+        self._bar: _Bar | None = None
         self._label, self._began = "", 0.0
 
     def begin(self, label: str, total: int, unit: str) -> None:
         self._label, self._began = label, time.monotonic()
-        self._bar = tqdm(
-            total=total, desc=label, unit=unit, unit_scale=True, leave=False, file=self._stream
+        self._bar = _Bar(
+            total=total,
+            desc=label,
+            unit=unit,
+            leave=False,
+            file=self._stream,
+            dynamic_ncols=True,
+            bar_format="{desc} |{bar}| {status}",
         )
 
     def reach(self, done: int) -> None:
@@ -54,27 +73,53 @@ class Bars:
 
 
 class Lines:
-    """One line for each phase when it ends; every half minute a line for one that takes long."""
+    """One line for each phase when it ends; every ten seconds a line for one that takes long."""
 
-    EVERY_SECONDS = 30.0
+    EVERY_SECONDS = 10.0
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._label, self._total, self._began, self._told = "", 0, 0.0, 0.0
+        self._label, self._total, self._unit = "", 0, ""
+        self._began = self._printed = 0.0
 
     def begin(self, label: str, total: int, unit: str) -> None:
-        self._label, self._total = label, total
-        self._began = self._told = time.monotonic()
+        self._label, self._total, self._unit = label, total, unit
+        self._began = self._printed = time.monotonic()
 
     def reach(self, done: int) -> None:
         now = time.monotonic()
-        if now - self._told >= self.EVERY_SECONDS:
-            self._told = now
-            percent = 100 * done / max(1, self._total)
-            print(f"{self._label}: {percent:.0f} %", file=self._stream, flush=True)
+        if now - self._printed >= self.EVERY_SECONDS:
+            self._printed = now
+            figures = status(done, self._total, self._unit, now - self._began)
+            print(f"{self._label}: {figures}", file=self._stream, flush=True)
 
     def end(self, note: str = "") -> None:
         _line(self._stream, self._label, note, time.monotonic() - self._began)
+
+
+def status(done: int, total: int, unit: str, seconds: float) -> str:
+    """``45 %, 45,000 of 100,000 positions, 5,000/s, 11 s left``."""
+    is_known = 0 < done <= total
+    if unit == "B":
+        amount = f"{size(done)} of {size(total)}" if done <= total else size(done)
+    else:
+        amount = f"{done:,} of {counted(total, unit)}" if done <= total else counted(done, unit)
+    parts = [f"{100 * done // total} %"] if is_known else []
+    parts.append(amount)
+    if done and seconds > 0:
+        parts.append(_pace(done / seconds, unit))
+        if is_known:
+            parts.append(f"{duration((total - done) * seconds / done)} left")
+    return ", ".join(parts)
+
+
+def _pace(rate: float, unit: str) -> str:
+    """``5,000/s``, ``1.5/s``, ``20 s each``."""
+    if unit == "B":
+        return f"{size(round(rate))}/s"
+    if rate < 1:
+        return f"{duration(1 / rate)} each"
+    return f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s"
 
 
 def _line(stream: TextIO, label: str, note: str, seconds: float) -> None:

@@ -10,3 +10,25 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
 
 def counted_plies(number: int) -> str:
     return counted(number, "ply", "plies")
+
+
+def duration(seconds: float) -> str:
+    """``9.8 s``, ``45 s``, ``3 min 20 s``, ``2 h 5 min``: two figures are enough."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def size(count: int) -> str:
+    """``512 B``, ``1.5 MB``: bytes in powers of a thousand."""
+    number = float(count)
+    for unit in ("B", "kB", "MB", "GB"):
+        if number < 1000 or unit == "GB":
+            break
+        number /= 1000
+    return f"{count} B" if unit == "B" else f"{number:.1f} {unit}"
