@@ -27,7 +27,7 @@ import azfit.self_play.loop as module
 from azfit.checkpoint import checkpoints_in, load_checkpoint, save_checkpoint
 from azfit.games import game_by_name
 from azfit.network import Network, NetworkConfig
-from azfit.self_play import evaluation
+from azfit.self_play import evaluation, run_folder
 from azfit.self_play.config_sources import read_config
 from azfit.self_play.episode import EpisodeFile, read_episodes
 from azfit.self_play.iteration_log import IterationLog
@@ -359,7 +359,7 @@ def test_a_run_stopped_before_its_config_is_no_run(
 ) -> None:
     folder, config = tmp_path / "run", tiny(iterations=1)
     with monkeypatch.context() as patch:
-        stop(patch, module, "write_atomically", 1)
+        stop(patch, run_folder, "write_atomically", 1)
         with pytest.raises(KeyboardInterrupt):
             self_play(tiny(width=None), folder, init=oracle_network(), stream=None)
     with pytest.raises(InputError, match=r"has no config\.json"):

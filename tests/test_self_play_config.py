@@ -230,6 +230,10 @@ BAD_FILES = {
     "preset = 3": "preset 3",
     "[search]\nsims = 5": "unknown option 'search'",
     "sims = ": "is no TOML",
+    "batch-size = 2\nbatch_size = 3": "'batch-size' and 'batch_size' are the same option",
+    "noise_steps = 2\nnoise-steps = 2": "'noise_steps' and 'noise-steps' are the same option",
+    "sims = " + "[" * 100_000: "nested too deeply",
+    "sims = [" + "1," * 1000 + "]": "use a whole number",
 }
 
 

@@ -8,6 +8,7 @@ means "by game" and is filled in by ``settled``.
 from __future__ import annotations
 
 import math
+import reprlib
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
@@ -197,25 +198,30 @@ def options() -> list[Any]:
     return [one for one in fields(SelfPlayConfig) if "help" in one.metadata]
 
 
+def shown(value: Any) -> str:
+    """A value as a message quotes it: its beginning, if it is long."""
+    return reprlib.repr(value)
+
+
 def _check(name: str, value: Any, about: Any, kind: str) -> None:
     if value is None and "None" in kind:
         return
     choices, low, high = about["choices"], about["low"], about["high"]
     if choices:
         if value not in choices:
-            raise InputError(f"{name}={value!r}: use one of {', '.join(choices)}")
+            raise InputError(f"{name}={shown(value)}: use one of {', '.join(choices)}")
     elif kind.startswith("bool"):
         if not isinstance(value, bool):
-            raise InputError(f"{name}={value!r}: use true or false")
+            raise InputError(f"{name}={shown(value)}: use true or false")
     elif kind.startswith("str"):
         if not isinstance(value, str):
-            raise InputError(f"{name}={value!r}: use text")
+            raise InputError(f"{name}={shown(value)}: use text")
     else:
         whole = kind.startswith("int")
         fits = isinstance(value, int) or (not whole and isinstance(value, float))
         if not fits or isinstance(value, bool) or not low <= value <= high:
             what = "a whole number" if whole else "a number"
-            raise InputError(f"{name}={value!r}: use {what} from {low} to {high}")
+            raise InputError(f"{name}={shown(value)}: use {what} from {low} to {high}")
 
 
 # ---- what depends on the game --------------------------------------------------------
@@ -241,11 +247,12 @@ def settled(given: dict[str, Any]) -> SelfPlayConfig:
     known = {one.name for one in options()}
     unknown = sorted(set(given) - known)
     if unknown:
-        raise InputError(f"unknown option {', '.join(unknown)}: see 'fadefour self-play --help'")
+        names = ", ".join(shown(name) for name in unknown[:3])
+        raise InputError(f"unknown option {names}: see 'fadefour self-play --help'")
     given = {name: value for name, value in given.items() if value is not None}
     name = given.get("game", SelfPlayConfig.game)
     if not isinstance(name, str):
-        raise InputError(f"game={name!r}: use text")
+        raise InputError(f"game={shown(name)}: use text")
     game = game_by_name(name)
     if "minutes" in given and "iterations" not in given:
         given["iterations"] = None

@@ -3,16 +3,18 @@ begin with, or the folder of a run that exists."""
 
 from __future__ import annotations
 
-import json
-import tomllib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from azfit.games import game_by_name
 from azfit.network import Network, NetworkConfig
-from azfit.self_play.config import SelfPlayConfig, by_game, options, settled
-from solver.errors import InputError
+from azfit.self_play.config import SelfPlayConfig, by_game, options, settled, shown
+from solver import storage
+from solver.errors import InputError, MissingTableError
+
+# A file of options has a few hundred bytes.
+MOST_BYTES = 1_000_000
 
 PRESETS: dict[str, dict[str, Any]] = {
     "quick": {
@@ -42,20 +44,22 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 def read_toml(path: Path) -> dict[str, Any]:
     """Options from a TOML file, spelt with - or _; ``preset = "..."`` may be one of them."""
-    try:
-        given = tomllib.loads(path.read_text())
-    except OSError as error:
-        raise InputError(f"cannot read --config '{path}': {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"--config '{path}' is no TOML: {error}") from None
-    told = {name.replace("-", "_"): value for name, value in given.items()}
-    known = {one.name for one in options()} | {"preset", *GAME_NUMBERS}
-    for name, value in told.items():
+    settings = storage.read_toml(path, MOST_BYTES, "--config")
+    known = {field.name for field in options()} | {"preset", *GAME_NUMBERS}
+    spelt: dict[str, str] = {}
+    for spelling, value in settings.items():
+        name = spelling.replace("-", "_")
         if name not in known:
-            raise InputError(f"--config '{path}': unknown option '{name}'; see --help")
+            raise InputError(f"--config '{path}': unknown option '{spelling}'; see --help")
+        if name in spelt:
+            raise InputError(
+                f"--config '{path}': '{spelt[name]}' and '{spelling}' are the same option; "
+                "remove one of them"
+            )
         if name in GAME_NUMBERS and (isinstance(value, bool) or not isinstance(value, int)):
-            raise InputError(f"--config '{path}': {name}={value!r}: use a whole number")
-    return told
+            raise InputError(f"--config '{path}': {name}={shown(value)}: use a whole number")
+        spelt[name] = spelling
+    return {name: settings[spelling] for name, spelling in spelt.items()}
 
 
 GAME_NUMBERS = ("n", "m", "k", "size")
@@ -99,7 +103,7 @@ def combine(
     in_file = from_file.pop("preset", "balanced")
     chosen = preset or in_file
     if not isinstance(chosen, str) or chosen not in PRESETS:
-        raise InputError(f"preset {chosen!r}: use {', '.join(PRESETS)}")
+        raise InputError(f"preset {shown(chosen)}: use {', '.join(PRESETS)}")
     given = {name: value for name, value in typed.items() if value is not None}
     budget = {"iterations", "minutes"}
     base = dict(PRESETS[chosen])
@@ -123,14 +127,18 @@ def read_config(folder: str | Path) -> SelfPlayConfig:
     """The config of a run that exists."""
     path = Path(folder) / "config.json"
     try:
-        return settled(json.loads(path.read_text()))
-    except (FileNotFoundError, NotADirectoryError):
+        entries = storage.read_json(path, MOST_BYTES, "config", "restore it")
+    except MissingTableError:
         raise InputError(
             f"'{folder}' is no run of self-play: it has no config.json; give another folder"
         ) from None
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    try:
+        if not isinstance(entries, dict):
+            raise InputError(f"{shown(entries)} is no list of options")
+        return settled(entries)
+    except InputError as error:
         raise InputError(
-            f"'{path}' cannot be read ({str(error).splitlines()[0]}): restore it"
+            f"'{path}' is no config of self-play ({error}): restore it, or give another folder"
         ) from None
 
 

@@ -21,7 +21,6 @@ are repeated from their beginning, with the same random numbers.
 from __future__ import annotations
 
 import contextlib
-import json
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -30,20 +29,20 @@ from typing import TextIO
 
 import torch
 
-from azfit.checkpoint import SUFFIX, load_checkpoint, save_checkpoint
 from azfit.network import Network
 from azfit.self_play.assessment import assess
 from azfit.self_play.config import SelfPlayConfig
-from azfit.self_play.config_sources import fitted, read_config
+from azfit.self_play.config_sources import fitted
 from azfit.self_play.episode import EpisodeFile, summarised
 from azfit.self_play.evaluation import decide, evaluate
 from azfit.self_play.game_files import positions_of
 from azfit.self_play.iteration import Iteration
 from azfit.self_play.iteration_log import IterationLog
+from azfit.self_play.run_folder import begun, check_folder, check_memory, explained, resumed
 from azfit.self_play.state import SelfPlayRun
 from azfit.self_play.workers import WorkerPool, Workers
-from solver.errors import FadefourError, InputError, NoRoomError
-from solver.storage import write_atomically, writing_in
+from solver.errors import NoRoomError
+from solver.storage import writing_in
 
 
 def self_play(
@@ -58,8 +57,9 @@ def self_play(
     folder = Path(folder)
     if init is not None:
         config = fitted(config, init)
-    check_folder(config, folder, resume)
+    check_memory(config)
     try:
+        check_folder(config, folder, resume)
         with writing_in(folder):
             torch.set_num_threads(config.threads)
             run = resumed(config, folder) if resume else begun(config, folder, init)
@@ -68,13 +68,11 @@ def self_play(
                 for _ in iterations(run):
                     iterate(run, workers, log)
             return run
-    except OSError as error:
-        if isinstance(error, FadefourError):
+    except (OSError, NoRoomError, MemoryError, RuntimeError) as error:
+        explanation = explained(error, folder)
+        if explanation is None:
             raise
-        raise NoRoomError(
-            f"cannot go on in '{folder}' ({error.strerror or error}): what was finished is kept; "
-            "free some disk, then go on with --resume"
-        ) from error
+        raise explanation from error
 
 
 # ---- the loop ------------------------------------------------------------------------
@@ -112,7 +110,7 @@ def play(run: SelfPlayRun, workers: WorkerPool, log: IterationLog) -> None:
     played = {episode.number for episode in games.read(run.iteration)}
     missing = sorted(set(range(total)) - played)
     workers.set_network("best", run.best)
-    log.begin("self-play", total, "game", len(played))
+    log.begin("self-play", total, "games", len(played))
     with contextlib.closing(EpisodeFile(games.path(run.iteration))) as file:
         for _, frame in workers.play_games(missing, run.iteration, "best"):
             file.append(frame)
@@ -131,46 +129,3 @@ def learn(run: SelfPlayRun, log: IterationLog) -> None:
     """The candidate learns from the buffer."""
     training = run.trainer.learn(run.games.buffer, run.iteration, run.budget_spent, log)
     run.line = replace(run.line, training=training)
-
-
-# ---- the folder ----------------------------------------------------------------------
-
-
-def check_folder(config: SelfPlayConfig, folder: Path, resume: bool) -> None:
-    """A new folder, or one that was begun with this config."""
-    if resume:
-        if read_config(folder) != config:
-            raise InputError(f"'{folder}' was begun with another config: resume it with its own")
-    elif any((folder / name).exists() for name in ("config.json", "resume.safetensors", "games")):
-        raise InputError(f"'{folder}' holds a run already: use --resume, or another folder")
-
-
-def init_path(folder: Path) -> Path:
-    return folder / f"init{SUFFIX}"
-
-
-def begun(config: SelfPlayConfig, folder: Path, init: Network | None) -> SelfPlayRun:
-    """A new run: its config and first network are on disk."""
-    init_path(folder).unlink(missing_ok=True)
-    if init is not None:
-        save_checkpoint(init_path(folder), init)
-    text = json.dumps(config.to_dict(), indent=1) + "\n"
-    write_atomically(folder / "config.json", text.encode())
-    return saved(SelfPlayRun(config, folder, init))
-
-
-def resumed(config: SelfPlayConfig, folder: Path) -> SelfPlayRun:
-    """A run as it was left, or at its beginning if it was left before its first state."""
-    path = init_path(folder)
-    init = load_checkpoint(path, config.game)[0] if path.exists() else None
-    run = SelfPlayRun(config, folder, init)
-    if not run.state_path.exists():
-        return saved(run)
-    run.load()
-    return run
-
-
-def saved(run: SelfPlayRun) -> SelfPlayRun:
-    run.save_best()
-    run.save()
-    return run

@@ -146,14 +146,18 @@ class SelfPlayRun:
 
     def load(self) -> None:
         """Takes up the state that was saved last."""
-        tensors, about = read_tensors(self.state_path)
+        remedy = f"restore it, or begin another run with --init '{self.folder}'"
+        try:
+            tensors, about = read_tensors(self.state_path)
+        except CorruptTableError:
+            raise CorruptTableError(f"'{self.state_path}' is damaged: {remedy}") from None
         try:
             self._take_up(tensors, about)
         except (RuntimeError, KeyError, TypeError, ValueError) as error:
             reason = str(error).strip().splitlines()[-1].strip()
             raise CorruptTableError(
                 f"'{self.state_path}' does not fit its run, or is of another version ({reason}): "
-                "begin a new one"
+                f"{remedy}"
             ) from None
         self.games.load(self.iteration if self.phase == "play" else self.iteration + 1)
         self.save_best()  # a crash may have come before it, or after the best of a match to repeat

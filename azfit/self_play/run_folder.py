@@ -1,0 +1,118 @@
+"""The folder of a self-play run: how a run begins and goes on in it, and what can go wrong."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from pathlib import Path
+
+from azfit.checkpoint import SUFFIX, load_checkpoint, save_checkpoint
+from azfit.network import Network
+from azfit.self_play.config import SelfPlayConfig
+from azfit.self_play.config_sources import read_config
+from azfit.self_play.iteration import read_iterations
+from azfit.self_play.state import SelfPlayRun
+from solver.errors import CorruptTableError, FadefourError, InputError, NoRoomError
+from solver.machine import available_memory
+from solver.storage import write_atomically
+
+# ---- before a run --------------------------------------------------------------------
+
+
+def check_memory(config: SelfPlayConfig) -> None:
+    """Refuses a network that cannot be trained here, before anything is made for it."""
+    network = config.network
+    per_block = 2 * network.width**2 * (9 if network.kind == "tower" else 1)
+    # The best, the candidate, its gradient, two moments; in a worker the best and the candidate.
+    copies = 5 + 2 * config.workers
+    least = 4 * copies * network.blocks * per_block
+    if least > (available := available_memory()):
+        raise NoRoomError(
+            f"{network.blocks} blocks of width {network.width} need at least {least / 1e9:,.1f} GB "
+            f"of memory with {config.workers} workers, and {available / 1e9:,.1f} GB are free: use "
+            "a smaller --width or fewer --blocks"
+        )
+
+
+def check_folder(config: SelfPlayConfig, folder: Path, resume: bool) -> None:
+    """A new folder, or one that was begun with this config."""
+    if resume:
+        if read_config(folder) != config:
+            raise InputError(f"'{folder}' was begun with another config: resume it with its own")
+        return
+    try:
+        names = {path.name for path in folder.iterdir()}
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise InputError(f"cannot use '{folder}' for a run: {error.strerror}") from None
+    if names & {"config.json", f"resume{SUFFIX}", "games"}:
+        raise InputError(f"'{folder}' holds a run already: use --resume, or another folder")
+
+
+# ---- beginning and going on ----------------------------------------------------------
+
+
+def init_path(folder: Path) -> Path:
+    return folder / f"init{SUFFIX}"
+
+
+def begun(config: SelfPlayConfig, folder: Path, init: Network | None) -> SelfPlayRun:
+    """A new run: its config and first network are on disk."""
+    init_path(folder).unlink(missing_ok=True)
+    if init is not None:
+        save_checkpoint(init_path(folder), init)
+    text = json.dumps(config.to_dict(), indent=1) + "\n"
+    write_atomically(folder / "config.json", text.encode())
+    return saved(SelfPlayRun(config, folder, init))
+
+
+def resumed(config: SelfPlayConfig, folder: Path) -> SelfPlayRun:
+    """A run as it was left, or at its beginning if it was left before its first state."""
+    path = init_path(folder)
+    init = load_checkpoint(path, config.game)[0] if path.exists() else None
+    run = SelfPlayRun(config, folder, init)
+    if not os.path.lexists(run.state_path):
+        if read_iterations(folder):
+            raise CorruptTableError(
+                f"'{run.state_path}' is missing: restore it, or begin another run with "
+                f"--init '{folder}'"
+            )
+        return saved(run)
+    run.load()
+    return run
+
+
+def saved(run: SelfPlayRun) -> SelfPlayRun:
+    run.save_best()
+    run.save()
+    return run
+
+
+# ---- what can go wrong ---------------------------------------------------------------
+
+
+def explained(error: Exception, folder: Path) -> FadefourError | None:
+    """What to tell the user if the disk or the memory fails; None for any other error."""
+    finished = "what was finished is kept"
+    if isinstance(error, NoRoomError):
+        return NoRoomError(f"{error}; {finished}, and --resume goes on with it")
+    if isinstance(error, OSError) and not isinstance(error, FadefourError):
+        where = error.filename or folder
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            return NoRoomError(
+                f"no room to write '{where}' ({error.strerror}): {finished}; free some disk, "
+                "then go on with --resume"
+            )
+        return InputError(
+            f"cannot use '{where}' ({error.strerror or error}): {finished}; once that is put "
+            "right, --resume goes on with it"
+        )
+    # torch says so in a RuntimeError
+    if isinstance(error, MemoryError) or "can't allocate memory" in str(error):
+        return NoRoomError(
+            f"there is not enough memory: {finished}; free some and go on with --resume, or begin "
+            "another run with a smaller --buffer, --batch-size, --width or --parallel-games"
+        )
+    return None
