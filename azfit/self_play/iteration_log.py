@@ -1,9 +1,11 @@
-"""What a self-play run tells: a live line per phase, a summary per iteration, metrics.jsonl
-and TensorBoard events if that is installed."""
+"""What a self-play run reports: its progress, a line per iteration, metrics.jsonl, and TensorBoard
+events if that is installed."""
 
 from __future__ import annotations
 
 import json
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
@@ -11,12 +13,70 @@ from typing import Any, TextIO
 from tqdm import tqdm
 
 from azfit.metrics import read_metrics, tensorboard
-from azfit.self_play.iteration import SIDES, Iteration, read_iterations
+from azfit.self_play.iteration import Iteration, MatchResult, read_iterations
 from solver.storage import write_atomically
+
+WIDTH = 100
+"""Columns of a line."""
+
+
+class PhaseProgress:
+    """How far a phase has come: a bar on a terminal, elsewhere a line every ten seconds.
+
+    A game may take minutes to end, so the time goes on in a thread of its own.
+    """
+
+    LINE_SECONDS, BAR_SECONDS = 10.0, 1.0
+
+    def __init__(self, stream: TextIO, title: str, total: int, unit: str, done: int = 0) -> None:
+        """unit: in the plural."""
+        self._stream, self._title, self._total, self._unit = stream, title, total, unit
+        self._done = self._done_before = done
+        self._began = time.monotonic()
+        self._bar: tqdm[None] | None = None
+        if stream.isatty():
+            self._bar = tqdm(
+                total=total,
+                unit=f" {unit}",
+                initial=done,
+                desc=title,
+                file=stream,
+                leave=False,
+                dynamic_ncols=True,
+            )
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._keep_reporting, daemon=True)
+        self._thread.start()
+
+    def advance(self, count: int) -> None:
+        self._done += count
+        if self._bar is not None:
+            self._bar.update(count)
+
+    def end(self) -> None:
+        self._ended.set()
+        self._thread.join()
+        if self._bar is not None:
+            self._bar.close()
+
+    def _keep_reporting(self) -> None:
+        while not self._ended.wait(self.LINE_SECONDS if self._bar is None else self.BAR_SECONDS):
+            if self._bar is None:
+                print(self.line(), file=self._stream, flush=True)
+            else:
+                self._bar.refresh()
+
+    def line(self) -> str:
+        seconds = time.monotonic() - self._began
+        rate = (self._done - self._done_before) / max(seconds, 1e-9)
+        return (
+            f"{self._title}: {self._done:,} of {self._total:,} {self._unit}, "
+            f"{rate:.3g} {self._unit}/s, {seconds:.0f} s"
+        )
 
 
 class IterationLog:
-    """On a terminal each phase has a bar; elsewhere only the summaries are printed."""
+    """Where the phases report to. One phase at a time."""
 
     def __init__(self, folder: Path, stream: TextIO | None, iteration: int) -> None:
         """iteration: how many are finished; lines of later ones, left by a crash, are dropped."""
@@ -26,24 +86,22 @@ class IterationLog:
         text = "".join(json.dumps(lines[number]) + "\n" for number in known if number <= iteration)
         write_atomically(self._path, text.encode())
         self._board = tensorboard(folder)
-        self._bar: tqdm[None] | None = None
+        self._progress: PhaseProgress | None = None
         self._iteration = iteration
 
     def begin(self, phase: str, total: int, unit: str, done: int = 0) -> None:
-        if self._stream is not None and self._stream.isatty():
+        if self._stream is not None:
             title = f"iteration {self._iteration + 1}, {phase}"
-            self._bar = tqdm(
-                total=total, unit=unit, initial=done, desc=title, file=self._stream, leave=False
-            )
+            self._progress = PhaseProgress(self._stream, title, total, unit, done)
 
     def advance(self, count: int = 1) -> None:
-        if self._bar is not None:
-            self._bar.update(count)
+        if self._progress is not None:
+            self._progress.advance(count)
 
     def end(self) -> None:
-        if self._bar is not None:
-            self._bar.close()
-            self._bar = None
+        if self._progress is not None:
+            self._progress.end()
+            self._progress = None
 
     def write(self, line: Iteration) -> None:
         """The line of a finished iteration, everywhere."""
@@ -65,9 +123,9 @@ class IterationLog:
             self._board.close()
 
 
-def flattened(told: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, float]]:
+def flattened(entries: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, float]]:
     """Numbers in nested dictionaries and lists, by path."""
-    for name, value in told.items():
+    for name, value in entries.items():
         path = f"{prefix}{name}"
         if isinstance(value, dict):
             yield from flattened(value, path + "/")
@@ -77,20 +135,30 @@ def flattened(told: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, flo
             yield from flattened({str(i): v for i, v in enumerate(value)}, path + "/")
 
 
+# ---- an iteration in one line --------------------------------------------------------
+
+
 def summary(line: Iteration) -> str:
-    """A whole iteration in one line."""
+    """A finished iteration in at most ``WIDTH`` columns; what matters least is left out first."""
     games, training, match, seconds = line.games, line.training, line.match, line.phase_seconds
     assert games and training and match and seconds and line.elo is not None
-    assessed = {} if line.fresh is None else line.fresh.by_side()
-    scores = [assessed[side].macro_f1 if side in assessed else None for side in SIDES]
-    f1 = "/".join("-" if score is None else f"{score:.2f}" for score in scores)
     spent = sum(part or 0.0 for part in (seconds.play, seconds.training, seconds.match))
-    return (
-        f"{line.iteration:4d}  X {games.first_wins} Y {games.second_wins} "
-        f"draw {games.draws} ({games.mean_plies:.0f} plies)  "
-        f"loss {training.loss:.3f} (policy {training.policy:.3f} wdl {training.wdl:.3f} "
-        f"steps {training.steps:.3f})  KL {training.kl:.3f}  F1 {f1}  "
-        f"score {match.score:.1%}±{match.standard_error:.1%}  Elo {line.elo:.0f}  "
-        f"{'accepted' if line.accepted else 'rejected'}  "
-        f"{spent:.0f} s, {line.seconds / 60:.1f} min in all"
-    )
+    outcomes = f"first won {games.first_wins}, second {games.second_wins}, drawn {games.draws}"
+    score, elo = f"match {score_in_words(match)}", f"Elo {line.elo:.0f}"
+    loss, took = f"loss {training.loss:.3f}", f"{spent:.0f} s"
+    decision = "accepted" if line.accepted else "rejected"
+    parts = [f"iter {line.iteration}", outcomes, loss, score, elo, decision, took]
+    for least in (took, loss):
+        if len("  ".join(parts)) > WIDTH:
+            parts.remove(least)
+    return "  ".join(parts)
+
+
+def score_in_words(match: MatchResult) -> str:
+    """The candidate's score, and where no opening told the two apart, why."""
+    score = f"{100 * match.score:.0f}"
+    if not match.tells_nothing:
+        return f"{score}±{100 * match.standard_error:.0f} %"
+    if sum(match.draws) == match.games:
+        return f"{score} % drawn"
+    return f"{score} % even" if sum(match.draws) else f"{score} % by colour"

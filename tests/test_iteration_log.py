@@ -1,0 +1,111 @@
+"""What a run prints: lines that fit, progress that never falls silent."""
+
+from __future__ import annotations
+
+import io
+import re
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from azfit.self_play.iteration import Games, Iteration, MatchResult, PhaseSeconds, Training
+from azfit.self_play.iteration_log import WIDTH, IterationLog, PhaseProgress, summary
+
+GAMES = Games(100, 45, 48, 7, 2500, 25.0, (1, 1), (1, 1), (0, 0))
+TRAINING = Training(1.234, 0.9, 0.3, 0.3, 1.0, 10_000)
+MATCH = MatchResult(50, 0.54, 0.07, (20, 7), (0, 0), (5, 18), 10)
+LINE = Iteration(
+    iteration=12,
+    phase_seconds=PhaseSeconds(10.0, 1.5, 2.5),
+    games=GAMES,
+    training=TRAINING,
+    match=MATCH,
+    elo=1234.4,
+    accepted=True,
+)
+
+
+def test_an_iteration_is_a_line_of_labelled_figures() -> None:
+    assert summary(LINE) == (
+        "iter 12  first won 45, second 48, drawn 7  loss 1.234  match 54±7 %  Elo 1234"
+        "  accepted  14 s"
+    )
+    assert "rejected" in summary(replace(LINE, accepted=False))
+
+
+@pytest.mark.parametrize("games", [1, 70, 500, 9_999, 99_999])
+@pytest.mark.parametrize("iteration", [1, 134, 10_000])
+@pytest.mark.parametrize("elo", [0.0, -1234.0])
+def test_a_line_fits_whatever_its_figures(games: int, iteration: int, elo: float) -> None:
+    outcomes = replace(GAMES, first_wins=games, second_wins=games, draws=games, mean_plies=100.0)
+    even = replace(MATCH, score=0.5, pairs_by_colour=25)
+    for match in (MATCH, even, replace(MATCH, score=1.0, standard_error=0.5)):
+        line = replace(LINE, iteration=iteration, elo=elo, games=outcomes, match=match)
+        line = replace(line, training=replace(TRAINING, loss=123.456))
+        text = summary(line)
+        assert len(text) <= WIDTH == 100
+        for needed in (f"iter {iteration} ", f"first won {games},", "match ", "Elo ", "accepted"):
+            assert needed in text
+
+
+@pytest.mark.parametrize(
+    ("draws", "by_colour", "words"),
+    [((0, 0), 25, "50 % by colour"), ((25, 25), 0, "50 % drawn"), ((5, 5), 20, "50 % even")],
+)
+def test_a_match_that_told_nothing_says_why(
+    draws: tuple[int, int], by_colour: int, words: str
+) -> None:
+    match = replace(MATCH, score=0.5, draws=draws, pairs_by_colour=by_colour)
+    assert f"match {words}  " in summary(replace(LINE, match=match))
+
+
+class Screen(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_off_a_terminal_a_phase_reports_even_if_nothing_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(PhaseProgress, "LINE_SECONDS", 0.01)
+    out = io.StringIO()
+    progress = PhaseProgress(out, "iteration 3, self-play", 70, "games", 5)
+    while out.getvalue().count("\n") < 2:
+        time.sleep(0.01)
+    progress.advance(2)
+    progress.end()
+    silent = out.getvalue()
+    time.sleep(0.05)
+    assert out.getvalue() == silent, "it goes on after its end"
+    first = silent.splitlines()[0]
+    assert re.fullmatch(r"iteration 3, self-play: 5 of 70 games, 0 games/s, \d+ s", first)
+    assert re.fullmatch(
+        r"iteration 3, self-play: 7 of 70 games, \S+ games/s, \d+ s", progress.line()
+    )
+
+
+def test_on_a_terminal_a_phase_has_a_bar_and_an_iteration_a_line(tmp_path: Path) -> None:
+    screen = Screen()
+    log = IterationLog(tmp_path, screen, 2)
+    log.begin("self-play", 70, "games", 5)
+    log.advance(30)
+    log.end()
+    bar = screen.getvalue()
+    assert "iteration 3, self-play:" in bar and "/70" in bar and "games/s" in bar
+    log.write(replace(LINE, iteration=3))
+    log.close()
+    assert screen.getvalue().splitlines()[-1].endswith(summary(replace(LINE, iteration=3)))
+
+
+def test_without_a_stream_nothing_is_printed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = IterationLog(tmp_path, None, 0)
+    log.begin("training", 3, "steps")
+    log.advance()
+    log.end()
+    log.write(LINE)
+    log.close()
+    assert capsys.readouterr() == ("", "")
