@@ -21,13 +21,13 @@ import numpy as np
 import pytest
 import torch
 from conftest import Outcome, run_cli
+from fixed_players import perfect
 
 from azfit.checkpoint import save_checkpoint, write_tensors
 from azfit.games import game_by_name
 from azfit.grading.certificate import write_certificate
 from azfit.grading.certify import certify
 from azfit.network import Network, NetworkConfig
-from azfit.players import TablePlayer
 from azfit.self_play.episode import read_episodes
 from solver import CorruptTableError, DenseTable, Rules
 from solver.archives import open_archive
@@ -73,7 +73,7 @@ def assert_one_line(outcome: Outcome, *words: str) -> None:
 def certificate33(solved33: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("certificate") / "proof.npz"
     with DenseTable(solved33 / "solved_3x3_m3.table") as table:
-        [proof] = certify(TablePlayer(table), "x")
+        [proof] = certify(perfect(table), "x")
     return write_certificate(path, replace(proof, symmetric=False))
 
 

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from azfit.oracle.sampler import SampleMix, Sampler
 from solver import Rules, Solution, merge, open_table, solve, swap_colours, write_table, write_wins
 from solver.audit import audit_table
-from solver.index import node_count, slice_sizes
+from solver.index import node_count
 from solver.kernels import Crew, ffi, lib
 from solver.labels import labelled
-from solver.records import data_path, mark_impossible, open_records, read_into_tables
+from solver.records import check_records, data_path, mark_impossible, open_records
 from solver.retrograde import count_values
 from solver.table import DenseTable
 from solver.values import FINISHED, IMPOSSIBLE
@@ -114,12 +114,13 @@ def test_files_are_the_same_and_give_the_table_back(
         written[crew_size] = {path.name: path.read_bytes() for path in folder.glob("*.data")}
     assert written[1] == written[threads]
     table = np.zeros(node_count(rules), np.uint8)
-    swapped = np.zeros(slice_sizes(rules)[2 * rules.m], np.uint8)
     with Crew(threads) as crew:
         tree = open_records(data_path(folder, "game_tree", rules), "game_tree", rules)
-        read_into_tables(tree, table, swapped, crew)
+        check_records(tree, crew, enter_into=table)
         mark_impossible(rules, table, crew)
+        checked = check_records(tree, crew, compare_with=solution.table)
     assert np.array_equal(table, solution.table)
+    assert checked.disagreement is None
 
 
 @several_threads
