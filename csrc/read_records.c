@@ -135,10 +135,8 @@ static uint64_t swapped_node(const ff_index *index, uint64_t code) {
 }
 
 /* What a record should say of a side whose node holds this value. */
-static int wanted_value(int value, int y_to_move, int wanted) {
-    if (value == FF_UNDECIDED || value == FF_IMPOSSIBLE) return FF_UNDECIDED;
-    const int x_wins = (value & 1) == y_to_move; /* even: the mover wins */
-    return ff_is_wanted(x_wins ? 1 : -1, wanted) ? value : FF_UNDECIDED;
+static int wanted_value(uint8_t value, int y_to_move, int wanted) {
+    return ff_is_wanted(ff_record_result(value, y_to_move), wanted) ? value : FF_UNDECIDED;
 }
 
 uint64_t ff_compare_records(const ff_index *index, const uint8_t *records, uint64_t count,

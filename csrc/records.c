@@ -2,11 +2,6 @@
 
 /* ---- table to records ----------------------------------------------------- */
 
-/* The record's result for a side to move whose node holds this value. */
-static inline int result_of(uint8_t value, int y_to_move) {
-    return y_to_move ? -ff_result(value) : ff_result(value);
-}
-
 /* Nodes first .. end - 1 of one slice, seen by both sides to move: X, then Y. */
 typedef struct {
     int pieces;
@@ -39,8 +34,8 @@ static uint32_t mark_wanted(const ff_part *part, uint64_t first, uint32_t count,
     memset(marks, 0, count);
     for (int side = 0; side < 2; side++) {
         const uint8_t *values = part->values[side] + first;
-        const uint8_t even = ff_is_wanted(result_of(2, side), part->wanted[side]) != 0;
-        const uint8_t odd = ff_is_wanted(result_of(1, side), part->wanted[side]) != 0;
+        const uint8_t even = ff_is_wanted(ff_record_result(2, side), part->wanted[side]) != 0;
+        const uint8_t odd = ff_is_wanted(ff_record_result(1, side), part->wanted[side]) != 0;
         for (uint32_t i = 0; i < count; i++) {
             const uint8_t value = values[i], by_parity = value & 1 ? odd : even;
             marks[i] |= value == FF_UNDECIDED || value == FF_IMPOSSIBLE ? 0 : by_parity;
@@ -72,7 +67,7 @@ uint64_t ff_count_records(const ff_index *index, const uint8_t *table, const uin
 static void list_claims(const ff_part *part, uint64_t claims[2][256]) {
     for (int side = 0; side < 2; side++) {
         for (int value = 0; value < 256; value++) {
-            const int result = result_of((uint8_t)value, side);
+            const int result = ff_record_result((uint8_t)value, side);
             const uint64_t dp = (uint8_t)result, depth = (uint64_t)(value - 1);
             claims[side][value] = ff_is_wanted(result, part->wanted[side])
                                       ? dp << 8 * side | depth << (16 + 16 * side)

@@ -86,6 +86,11 @@ static inline uint64_t ff_code_at(const uint8_t *bytes) {
     return code;
 }
 
+/* What a record says of a side to move whose node holds this value. */
+static inline int ff_record_result(uint8_t value, int y_to_move) {
+    return y_to_move ? -ff_result(value) : ff_result(value);
+}
+
 static inline int ff_is_wanted(int result, int wanted) {
     return result > 0 ? wanted & FF_X_WINS : result < 0 ? wanted & FF_Y_WINS : 0;
 }
