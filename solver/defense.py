@@ -28,13 +28,14 @@ from typing import Any
 import numpy as np
 
 from solver import playout
+from solver.checks import integer_in
 from solver.defense_match import KINDS, SHOWN, Failure, Match
 from solver.defense_sample import Candidates, Rows, chunks, look_at, sample_positions
-from solver.errors import InputError
 from solver.kernels import Crew
 from solver.progress import Progress, Silent
 from solver.table import Table
 
+MOST_POSITIONS = 1_000_000  # takes about 3 GB
 ROOTS_AT_A_TIME = 256  # a batch: arrays long enough for numpy, short enough for memory
 
 
@@ -107,14 +108,13 @@ def check_defense(
     play on for ``longest`` plies in all, or until a promised end. The report depends on the table
     and the arguments before the star only; not on ``threads``.
     """
-    for name, value, least in (
-        ("positions", positions, 1),
-        ("seed", seed, 0),
-        ("reply_plies", reply_plies, 0),
-        ("longest", longest, 1),
+    for name, value, least, most in (
+        ("positions", positions, 1, MOST_POSITIONS),
+        ("seed", seed, 0, 2**64 - 1),
+        ("reply_plies", reply_plies, 0, 8),
+        ("longest", longest, 1, 1000),
     ):
-        if value < least:
-            raise InputError(f"{name}={value}: it must be at least {least}")
+        integer_in(name, value, least, most)
     progress = progress or Silent()
     sample = sample_positions(table, positions, seed)
     roots = playout.join([sample.drawn, sample.openings, sample.suspects])

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,18 +93,23 @@ def position_at(x: Int8Array, y: Int8Array, to_move: Int8Array, row: int, rules:
 
 
 def check_arrays(x: Int8Array, y: Int8Array, to_move: Int8Array, rules: Rules) -> int:
-    """The number of positions, once dtype and shape are right."""
-    count = len(to_move)
-    for name, array, shape in (
-        ("x", x, (count, rules.m)),
-        ("y", y, (count, rules.m)),
-        ("to_move", to_move, (count,)),
-    ):
-        if array.dtype != np.int8 or array.shape != shape:
-            raise InputError(
-                f"{name} is {array.dtype} {list(array.shape)}: expected int8 {list(shape)}"
-            )
-    return count
+    """The number of positions, once type and shape are right."""
+    _check_array("to_move", to_move, np.int8, (np.size(to_move),))
+    for name, array in (("x", x), ("y", y)):
+        _check_array(name, array, np.int8, (len(to_move), rules.m))
+    return len(to_move)
+
+
+def _check_array(
+    name: str, array: NDArray[Any], dtype: type[np.generic], shape: tuple[int, ...]
+) -> None:
+    if not isinstance(array, np.ndarray):
+        given = f"of type {type(array).__name__}"
+    elif array.dtype == dtype and array.shape == shape:
+        return
+    else:
+        given = f"{array.dtype} {list(array.shape)}"
+    raise InputError(f"{name} is {given}: expected an array of {np.dtype(dtype)} {list(shape)}")
 
 
 def find_nodes(
@@ -116,7 +122,7 @@ def find_nodes(
     count = check_arrays(x, y, to_move, rules)
     nodes, transforms = np.empty(count, np.uint64), np.empty(count, np.uint8)
     x, y, to_move = map(np.ascontiguousarray, (x, y, to_move))
-    found = lib.ff_find_nodes(
+    good = lib.ff_find_nodes(
         index_of(rules),
         pointer(x, np.int8, count * rules.m),
         pointer(y, np.int8, count * rules.m),
@@ -125,8 +131,8 @@ def find_nodes(
         pointer(nodes, np.uint64, count),
         pointer(transforms, np.uint8, count),
     )
-    if found < count:
-        raise InputError(_what_is_wrong(x, y, to_move, found, rules))
+    if good < count:
+        raise InputError(_what_is_wrong(x, y, to_move, good, rules))
     return nodes, transforms
 
 
@@ -167,8 +173,7 @@ def find_node(position: Position) -> tuple[int, int]:
 
 def check_nodes(nodes: Uint64Array, rules: Rules) -> Uint64Array:
     """The nodes, contiguous, if they are uint64 [N] and nodes of these rules."""
-    if nodes.dtype != np.uint64 or nodes.ndim != 1:
-        raise InputError(f"nodes are {nodes.dtype} {list(nodes.shape)}: expected uint64 [N]")
+    _check_array("nodes", nodes, np.uint64, (np.size(nodes),))
     if len(nodes) and int(nodes.max()) >= node_count(rules):
         raise InputError(f"node {nodes.max()}: {rules} has nodes 0 to {node_count(rules) - 1}")
     return np.ascontiguousarray(nodes)

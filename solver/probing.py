@@ -12,7 +12,7 @@ from typing import Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from solver.errors import CorruptTableError, FadefourError, InputError
+from solver.errors import CorruptTableError, InputError
 from solver.index import Int8Array, impossible_message
 from solver.rules import Position, Rules
 from solver.values import (
@@ -65,11 +65,16 @@ class Table(ABC):
         return value_of_byte(byte)
 
     def get(self, position: Position, default: Default) -> Value | Default:
-        """``probe``, or the default where that would raise."""
-        try:
-            return self.probe(position)
-        except FadefourError:
+        """``probe``, or the default for a position that this table has no value for: one that
+        cannot occur, or one of another variant.
+
+        Everything else that ``probe`` raises is raised here too: a damaged table
+        (CorruptTableError), a closed one, something that is no position (InputError).
+        """
+        _check_is_position(position)
+        if position.rules != self.rules or position.is_impossible:
             return default
+        return self.probe(position)
 
     def moves(self, position: Position) -> list[MoveValue]:
         """Every legal move with its value, best first: soonest win, draw, latest loss."""
@@ -90,6 +95,7 @@ class Table(ABC):
 
     def line(self, position: Position, longest: int = 64) -> list[int]:
         """Best play by both sides from here: to the end, or ``longest`` plies of a draw."""
+        self._check_rules(position)
         cells: list[int] = []
         while len(cells) < longest and position.legal_moves():
             cells.append(self.best_moves(position)[0])
@@ -112,7 +118,15 @@ class Table(ABC):
         return RESULT_OF_BYTE[values], PLIES_OF_BYTE[values]
 
     def _check_rules(self, position: Position) -> None:
+        _check_is_position(position)
         if position.rules != self.rules:
             raise InputError(
                 f"'{position}' is a position of {position.rules}, the table is for {self.rules}"
             )
+
+
+def _check_is_position(position: object) -> None:
+    if not isinstance(position, Position):
+        raise InputError(
+            f"{position!r} is no Position: give one, for example Position.parse('a1b2/c3 y')"
+        )

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal
 
+from solver.checks import integer
 from solver.errors import InputError
 
 Side = Literal["x", "y"]
@@ -32,6 +33,8 @@ class Rules:
     k: int = 4
 
     def __post_init__(self) -> None:
+        for name in ("n", "m", "k"):
+            object.__setattr__(self, name, integer(name, getattr(self, name)))
         if not SMALLEST_N <= self.n <= LARGEST_N:
             raise InputError(f"n={self.n}: the board side n must be {SMALLEST_N} to {LARGEST_N}")
         most = min(LARGEST_M, (self.n**2 - 1) // 2)
@@ -70,7 +73,7 @@ class Rules:
 
     def cell(self, name: str) -> int:
         """The number of a named cell, ``a1`` = 0."""
-        match = re.fullmatch(r"([a-z])([0-9]+)", name)
+        match = re.fullmatch(r"([a-z])([0-9]{1,3})", name.lower(), re.ASCII)
         if match:
             column, row = ord(match[1]) - ord("a"), int(match[2]) - 1
             if column < self.n and 0 <= row < self.n:
@@ -88,14 +91,14 @@ class Rules:
 
 @cache
 def _lines(n: int, k: int) -> tuple[frozenset[int], ...]:
-    found = []
+    lines = []
     for down, right in ((0, 1), (1, 0), (1, 1), (1, -1)):
         for row in range(n):
             for column in range(n):
                 cells = [(row + down * i, column + right * i) for i in range(k)]
                 if all(0 <= r < n and 0 <= c < n for r, c in cells):
-                    found.append(frozenset(r * n + c for r, c in cells))
-    return tuple(found)
+                    lines.append(frozenset(r * n + c for r, c in cells))
+    return tuple(lines)
 
 
 @dataclass(frozen=True)
@@ -113,6 +116,8 @@ class Position:
     rules: Rules = field(default=Rules())
 
     def __post_init__(self) -> None:
+        if not isinstance(self.rules, Rules):
+            raise InputError(f"rules={self.rules!r}: give Rules, for example Rules(4, 4, 4)")
         for side in ("x", "y"):
             object.__setattr__(self, side, _queue(getattr(self, side), self.rules))
         _check(self)
@@ -120,14 +125,16 @@ class Position:
     @classmethod
     def parse(cls, text: str, rules: Rules | None = None) -> Position:
         """Reads ``X-queue/Y-queue side``, for example ``a1b2c3d4/a2a3b4 y``."""
-        match = re.fullmatch(r"\s*([^/\s]+)/([^/\s]+)\s+([xyXY])\s*", text)
+        match = isinstance(text, str) and re.fullmatch(
+            r"\s*([^/\s]+)/([^/\s]+)\s+([xyXY])\s*", text
+        )
         if not match:
             raise InputError(
                 f"position {text!r} is not of the form 'X-queue/Y-queue side', oldest piece first, "
                 "- for no pieces: for example 'a1b2/c3 y' or '-/- x'"
             )
         side: Side = "x" if match[3] in "xX" else "y"
-        queues = ["" if queue == "-" else queue.lower() for queue in match.groups()[:2]]
+        queues = ["" if queue == "-" else queue for queue in match.groups()[:2]]
         used = rules or Rules()
         return cls(_queue(queues[0], used), _queue(queues[1], used), side, used)
 
@@ -160,12 +167,13 @@ class Position:
         occupied = {*self.x, *self.y}
         return [cell for cell in range(self.rules.cells) if cell not in occupied]
 
-    def play(self, cell: int) -> Position:
-        """The position after the side to move places a piece on ``cell``."""
-        if cell not in self.legal_moves():
-            name = self.rules.cell_name(cell) if 0 <= cell < self.rules.cells else str(cell)
+    def play(self, cell: int | str) -> Position:
+        """The position after the side to move places a piece on a cell, by number or by name."""
+        place = self.rules.cell(cell) if isinstance(cell, str) else integer("cell", cell)
+        if place not in self.legal_moves():
+            name = self.rules.cell_name(place) if 0 <= place < self.rules.cells else str(place)
             raise InputError(f"{name} is not a legal move in '{self}'")
-        queue = (*self.mover, cell)[-self.rules.m :]
+        queue = (*self.mover, place)[-self.rules.m :]
         if self.to_move == "x":
             return Position(queue, self.y, "y", self.rules)
         return Position(self.x, queue, "x", self.rules)
@@ -173,9 +181,11 @@ class Position:
 
 def _queue(given: str | Iterable[int], rules: Rules) -> tuple[int, ...]:
     if isinstance(given, str):
-        names = re.findall(r"[a-z]\d+|.", given)
+        names = re.findall(r"[a-zA-Z][0-9]+|.", given, re.DOTALL)
         return tuple(rules.cell(name) for name in names)
-    return tuple(int(cell) for cell in given)
+    if not isinstance(given, Iterable):
+        raise InputError(f"queue {given!r}: give cells, as numbers or as text such as 'a1b2'")
+    return tuple(integer("cell", cell) for cell in given)
 
 
 def _check(position: Position) -> None:

@@ -31,6 +31,7 @@ from solver.probing import Table as Table
 from solver.records import HEADER_BYTES, RECORD_BYTES, RecordFile, data_path, open_records
 from solver.retrograde import Solution
 from solver.rules import Position, Rules
+from solver.storage import open_regular
 
 BYTES_AT_A_TIME = 1 << 22
 
@@ -70,12 +71,19 @@ class _CheckedMap:
 
     def __init__(self, path: Path, manifest: Manifest, remedy: str) -> None:
         self._path, self._manifest, self._remedy = path, manifest, remedy
-        with open(path, "rb") as source:
+        with open_regular(path, manifest.bytes, "table", remedy) as source:
             self._map = mmap.mmap(source.fileno(), 0, access=mmap.ACCESS_READ)
-        self.bytes: NDArray[np.uint8] = np.frombuffer(self._map, np.uint8)
+        self._bytes: NDArray[np.uint8] | None = np.frombuffer(self._map, np.uint8)
         self._is_checked = np.zeros(len(manifest.crc32), np.bool_)
         self._all_checked = False
         self._shift = manifest.block_bytes.bit_length() - 1
+
+    @property
+    def bytes(self) -> NDArray[np.uint8]:
+        """All bytes, unchecked."""
+        if self._bytes is None:
+            raise InputError(f"'{self._path}' is closed: open it again")
+        return self._bytes
 
     def check(self, offset: int) -> None:
         """Checks the block around one byte."""
@@ -99,7 +107,7 @@ class _CheckedMap:
         self._is_checked[block] = True
 
     def close(self) -> None:
-        self.bytes = np.empty(0, np.uint8)
+        self._bytes = None
         # A caller's array may still look at the map, which is then freed with that array.
         with contextlib.suppress(BufferError):
             self._map.close()
@@ -206,21 +214,21 @@ class RecordTable(TableFile):
             self._map.check_many(offsets + np.uint64(RECORD_BYTES - 1))
             columns = np.arange(RECORD_BYTES, dtype=np.uint64)
             records.append(self._map.bytes[offsets[:, None] + columns].view(RECORD)[:, 0])
-        found, before = records
-        listed = found["code"] == codes
+        at, before = records
+        listed = at["code"] == codes
         if ((before["code"] >= codes) & (places > 0)).any() or (
-            (found["code"] < codes) & (places <= last)
+            (at["code"] < codes) & (places <= last)
         ).any():
             raise CorruptTableError(f"'{self.path}' is not sorted: {self._source.remedy}")
-        result = np.where(to_move, found["dp"][:, 1], found["dp"][:, 0])
-        depth = np.where(to_move, found["depth"][:, 1], found["depth"][:, 0])
+        result = np.where(to_move, at["dp"][:, 1], at["dp"][:, 0])
+        depth = np.where(to_move, at["depth"][:, 1], at["depth"][:, 0])
         mover_wins = (result == 1) != (to_move != 0)
-        told = listed & (result != 0)
-        if (told & ((np.abs(result) != 1) | (depth % 2 != mover_wins) | (depth > 253))).any():
+        decided = listed & (result != 0)
+        if (decided & ((np.abs(result) != 1) | (depth % 2 != mover_wins) | (depth > 253))).any():
             raise CorruptTableError(
                 f"'{self.path}' has a depth that does not fit its result: {self._source.remedy}"
             )
-        return np.where(told, depth + 1, 0).astype(np.uint8)
+        return np.where(decided, depth + 1, 0).astype(np.uint8)
 
 
 def open_table(path: str | Path = "data", rules: Rules | None = None) -> TableFile:

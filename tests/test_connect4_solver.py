@@ -5,7 +5,9 @@ from __future__ import annotations
 import random
 import signal
 import threading
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -225,13 +227,36 @@ def test_bad_use_of_a_solver_is_named() -> None:
     for megabytes in (0, -1, 1 << 18):
         with pytest.raises(InputError, match="megabytes"):
             Connect4Solver(megabytes)
-    with pytest.raises(InputError, match="slice_nodes"):
-        Connect4Solver(1, slice_nodes=0)
+    with pytest.raises(InputError, match=r"megabytes=1\.5: give an integer"):
+        Connect4Solver(1.5)  # type: ignore[arg-type]
+    for slice_nodes in (0, 10**30):
+        with pytest.raises(InputError, match="slice_nodes"):
+            Connect4Solver(1, slice_nodes=slice_nodes)
     solver = small_solver()
     with pytest.raises(InputError, match="between 1 and 0"):
         solver.search(0, 0, 1, 0)
+    with pytest.raises(InputError, match="between 0 and 1000000"):
+        solver.search(0, 0, 0, 10**30)
+    with pytest.raises(InputError, match=r"mover=0\.5: give an integer"):
+        solver.search(0.5, 0)  # type: ignore[arg-type]
     solver.close()
     with pytest.raises(InputError, match="closed"):
         solver.score(Connect4Position())
     with pytest.raises(InputError, match="not a legal move"):
         Connect4Position.parse("444444").play(4)
+
+
+@pytest.mark.parametrize("columns", [(0.5,), (4, True), "44", 4, ("4",), None])
+def test_columns_that_are_no_integers_are_refused(columns: Any) -> None:
+    with pytest.raises(InputError, match=r"give (an integer|numbers)"):
+        Connect4Position(columns)
+
+
+def test_columns_may_be_any_integers() -> None:
+    assert Connect4Position(tuple(np.array([4, 4]))) == Connect4Position.parse("44")
+    assert Connect4Position([4, 4]) == Connect4Position.parse("44")  # type: ignore[arg-type]
+
+
+def test_a_number_is_no_text() -> None:
+    with pytest.raises(InputError, match="position 44 is no text"):
+        Connect4Position.parse(44)  # type: ignore[arg-type]

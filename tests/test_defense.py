@@ -248,11 +248,20 @@ def test_deeper_replies_and_longer_play_visit_more(right):
 
 @pytest.mark.parametrize(
     ("arguments", "options"),
-    [((0, 1), {}), ((5, -1), {}), ((5, 1), {"reply_plies": -1}), ((5, 1), {"longest": 0})],
+    [
+        ((0, 1), {}),
+        ((10**30, 1), {}),
+        ((2.5, 1), {}),
+        ((5, -1), {}),
+        ((5, "1"), {}),
+        ((5, 1), {"reply_plies": -1}),
+        ((5, 1), {"reply_plies": 10**30}),
+        ((5, 1), {"longest": 0}),
+    ],
 )
 def test_arguments_that_make_no_sense_are_refused(right, arguments, options):
     table = right(SMALL)
-    with pytest.raises(InputError, match="must be at least"):
+    with pytest.raises(InputError, match=r"=.+: (use [\d,]+ to [\d,]+|give an integer)$"):
         check_defense(table, *arguments, **options)
 
 

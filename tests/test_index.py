@@ -162,8 +162,16 @@ def test_arrays_of_wrong_type_or_shape_are_refused():
     x = y = np.full((2, 4), -1, np.int8)
     with pytest.raises(InputError, match=r"to_move is int64"):
         find_nodes(x, y, np.zeros(2, np.int64), Rules())
-    with pytest.raises(InputError, match=r"x is int8 \[2, 3\]: expected int8 \[2, 4\]"):
+    with pytest.raises(InputError, match=r"x is int8 \[2, 3\]: expected an array of int8 \[2, 4\]"):
         find_nodes(x[:, :3], y, np.zeros(2, np.int8), Rules())
+    odd = {r"int8 \[\]": np.array(0, np.int8), "of type int8": np.int8(0), "of type str": "xy"}
+    for named, to_move in odd.items():
+        with pytest.raises(InputError, match=rf"to_move is {named}: expected an array"):
+            find_nodes(x, y, to_move, Rules())
+    with pytest.raises(InputError, match="y is of type list: expected an array"):
+        find_nodes(x, [[-1] * 4] * 2, np.zeros(2, np.int8), Rules())
+    with pytest.raises(InputError, match="nodes is of type list: expected an array of uint64"):
+        look_up_positions([1, 2], Rules())
 
 
 @pytest.mark.parametrize(

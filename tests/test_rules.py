@@ -1,5 +1,6 @@
 """The rules and the notation, against hand-worked cases and the plain brute force."""
 
+import numpy as np
 import pytest
 from brute_force import all_positions, is_over, successors
 from hypothesis import given
@@ -101,3 +102,59 @@ def test_bad_positions_are_refused_in_one_line_that_names_the_value(text, names)
 def test_rules_outside_the_family_are_refused(variant):
     with pytest.raises(InputError):
         Rules(*variant)
+
+
+@pytest.mark.parametrize("value", [3.0, "3", True, None, np.float64(3), [3]])
+def test_rules_are_integers(value):
+    for numbers in ((value, 3, 3), (3, value, 3), (3, 3, value)):
+        with pytest.raises(InputError, match=r"^[nmk]=.*: give an integer$"):
+            Rules(*numbers)
+
+
+def test_numpy_integers_are_integers():
+    rules = Rules(np.int64(3), np.uint8(3), np.int8(3))
+    assert rules == Rules(3, 3, 3)
+    assert [type(number) for number in (rules.n, rules.m, rules.k)] == [int] * 3
+    position = Position(np.array([0, 4]), np.array([1], np.int8), "y", rules)
+    assert str(position) == "a1b2/b1 y"
+    assert position.play(np.int64(2)) == position.play(2)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "names"),
+    [
+        ((0.5,), (), "cell=0.5"),
+        ((True,), (), "cell=True"),
+        (("a1",), (), "cell='a1'"),
+        ((0,), (None,), "cell=None"),
+        (5, (), "queue 5"),
+        (None, (), "queue None"),
+    ],
+)
+def test_queues_hold_integers(x, y, names):
+    with pytest.raises(InputError) as refused:
+        Position(x, y, "y")
+    assert names in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_what_is_no_text_or_no_rules_is_refused_in_one_line():
+    with pytest.raises(InputError, match="position 5 is not of the form"):
+        Position.parse(5)
+    with pytest.raises(InputError, match=r"rules='4x4': give Rules"):
+        Position((), (), "x", "4x4")
+    for odd in (0.5, None, True):
+        with pytest.raises(InputError, match=f"cell={odd}: give an integer"):
+            Rules().start().play(odd)
+
+
+def test_cells_are_played_by_number_or_by_name():
+    start = Rules().start()
+    assert start.play("b3") == start.play("B3") == start.play(9)
+    assert str(start.play("b3").play("a1")) == "b3/a1 x"
+    for name, why in (("b3", "b3 is not a legal move in 'b3/- y'"), ("e1", "'e1' is not on")):
+        with pytest.raises(InputError, match=why):
+            start.play("b3").play(name)
+    for odd in ("", "b", "b33", "33", "b\u0663", "b" + "9" * 5000):
+        with pytest.raises(InputError, match="not on the board"):
+            start.play(odd)

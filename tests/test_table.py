@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from test_rules import as_position, played_positions
 
 from solver import (
+    CorruptTableError,
     InputError,
     MissingTableError,
     Position,
@@ -161,3 +162,52 @@ def test_a_missing_table_says_what_to_run(tmp_path):
         open_table(tmp_path)
     with pytest.raises(MissingTableError, match="does not exist: run 'fadefour solve"):
         open_table(tmp_path / "solved_4x4_m4.table")
+
+
+def flip_bit(path, offset):
+    data = bytearray(path.read_bytes())
+    data[offset] ^= 1
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("name", ["solved_3x3_m3.table", "game_tree_3x3_m3.data"])
+def test_get_gives_the_default_for_what_has_no_value_and_not_for_damage(copy33, name):
+    rules = Rules(3, 3, 3)
+    impossible = Position.parse("a1b1c1/a2b2a3 x", rules)
+    flip_bit(copy33 / name, 9)
+    with open_table(copy33 / name) as table:
+        assert table.get(impossible, "none") == "none"
+        assert table.get(Rules().start(), "none") == "none"
+        with pytest.raises(CorruptTableError, match=name):
+            table.get(rules.start(), "none")
+        with pytest.raises(InputError, match="'-/- x' is no Position"):
+            table.get("-/- x", "none")
+
+
+@pytest.mark.parametrize("name", ["solved_3x3_m3.table", "game_tree_3x3_m3.data"])
+def test_a_closed_table_says_so(copy33, name):
+    rules = Rules(3, 3, 3)
+    start = rules.start()
+    arrays = position_arrays([start], rules)
+    with open_table(copy33 / name) as table:
+        table.probe(start)
+    for use in (
+        lambda: table.probe(start),
+        lambda: table.get(start, None),
+        lambda: table.moves(start),
+        lambda: table.best_moves(start),
+        lambda: table.line(start),
+        lambda: table.probe_many(*arrays),
+    ):
+        with pytest.raises(InputError, match=rf"{name}' is closed: open it again"):
+            use()
+    table.close()
+
+
+def test_probing_what_is_no_position_is_one_line(small, in_memory):
+    for table in (small, in_memory):
+        for use in (table.probe, table.moves, table.best_moves, table.line):
+            with pytest.raises(InputError, match=r"^'a1/b2 x' is no Position: give one"):
+                use("a1/b2 x")
+        with pytest.raises(InputError, match="to_move is of type list: expected an array of int8"):
+            table.probe_many([[0, -1, -1]], [[1, -1, -1]], [0])

@@ -6,9 +6,11 @@ Written ``44433``; ``-`` or nothing is the empty board. As bitboards, cell (colu
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
+from solver.checks import integer
 from solver.errors import InputError
 
 COLUMNS, ROWS = 7, 6
@@ -38,7 +40,12 @@ class Connect4Position:
     columns: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "columns", tuple(int(column) for column in self.columns))
+        if not isinstance(self.columns, Iterable) or isinstance(self.columns, str):
+            raise InputError(
+                f"columns={self.columns!r}: give numbers, or use Connect4Position.parse('44433')"
+            )
+        columns = tuple(integer("column", column) for column in self.columns)
+        object.__setattr__(self, "columns", columns)
         stones, mover = 0, 0
         for number, column in enumerate(self.columns, 1):
             if not 1 <= column <= COLUMNS:
@@ -59,6 +66,10 @@ class Connect4Position:
     @classmethod
     def parse(cls, text: str) -> Connect4Position:
         """Reads ``44433``; ``-`` or nothing is the empty board."""
+        if not isinstance(text, str):
+            raise InputError(
+                f"position {text!r} is no text: give the columns played, as in '44433'"
+            )
         played = text.strip()
         played = "" if played == "-" else played
         for letter in played:
@@ -109,7 +120,7 @@ class Connect4Position:
 
     def play(self, column: int) -> Connect4Position:
         """The position after the side to move plays ``column``."""
-        if column not in self.legal_moves():
+        if integer("column", column) not in self.legal_moves():
             raise InputError(f"column {column} is not a legal move in '{self}'")
         return Connect4Position((*self.columns, column))
 

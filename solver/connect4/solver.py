@@ -12,6 +12,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from solver.checks import integer, integer_in
 from solver.connect4.position import CELLS, COLUMNS, Connect4Position
 from solver.errors import FadefourError, InputError
 from solver.kernels import ffi, lib, pointer
@@ -69,10 +70,8 @@ class Connect4Solver:
 
     def __init__(self, megabytes: int = MEGABYTES, *, slice_nodes: int = SLICE) -> None:
         """megabytes: the size of the table, rounded down to a power of two."""
-        if not 1 <= megabytes <= 1 << 17:
-            raise InputError(f"megabytes={megabytes}: use 1 to {1 << 17}")
-        if slice_nodes < 1:
-            raise InputError(f"slice_nodes={slice_nodes}: use at least 1")
+        megabytes = integer_in("megabytes", megabytes, 1, 1 << 17)
+        self._slice = integer_in("slice_nodes", slice_nodes, 1, 1 << 62)
         bits = ((megabytes << 20) // (8 * lib.FF_C4_WAYS)).bit_length() - 1
         self._table = zeroed(np.uint64, lib.FF_C4_WAYS << bits)
         self._solver = ffi.new("ff_connect4_solver *")
@@ -80,7 +79,7 @@ class Connect4Solver:
         if lib.ff_connect4_init(self._solver, table, bits) != lib.FF_OK:
             raise InputError(f"megabytes={megabytes}: the kernel refuses this size")
         self._keeps_table_alive: object | None = table
-        self._slice, self._lock = slice_nodes, threading.Lock()
+        self._lock = threading.Lock()
         self._stopped = False
         self.nodes = 0
         """Positions opened by all searches so far."""
@@ -118,7 +117,10 @@ class Connect4Solver:
                 raise FadefourError("the search was stopped")
             if self._solver is None:
                 raise InputError("this Connect4Solver is closed: make another one")
-            in_range = 0 <= mover < 1 << 64 and 0 <= stones < 1 << 64
+            mover, stones = integer("mover", mover), integer("stones", stones)
+            low, high = integer("low", low), integer("high", high)
+            in_range = min(mover, stones) >= 0 and max(mover, stones) < 1 << 64
+            in_range = in_range and max(abs(low), abs(high)) <= HIGHEST
             if not in_range or lib.ff_connect4_begin(self._solver, mover, stones, low, high):
                 raise InputError(
                     f"mover={mover:#x}, stones={stones:#x} between {low} and {high}: "
