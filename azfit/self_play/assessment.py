@@ -1,7 +1,7 @@
 """How a network does on games it has not learned from yet, by side and never only on average.
 
 A loss near its floor says little: policy loss = entropy of the targets + KL. And the mean over both
-sides hides a side that is starved. So everything here is told for the first and the second player.
+sides hides a side that is starved. So everything here is measured for each side by itself.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ def entropies(policies: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def f1_scores(confusion: NDArray[np.int64]) -> list[float | None]:
-    """Of each class from counts [truth, said]; None for a class that neither occurs nor is said."""
+    """Of each class from counts [outcome, prediction]; None for a class that is neither."""
     scores: list[float | None] = []
     for c in range(len(confusion)):
-        right, true, said = confusion[c, c], confusion[c].sum(), confusion[:, c].sum()
-        scores.append(float(2 * right / (true + said)) if true + said else None)
+        right, true, predicted = confusion[c, c], confusion[c].sum(), confusion[:, c].sum()
+        scores.append(float(2 * right / (true + predicted)) if true + predicted else None)
     return scores
 
 
 def mean_f1(scores: Sequence[float | None]) -> float | None:
-    """Over the classes that there are."""
-    there = [score for score in scores if score is not None]
-    return sum(there) / len(there) if there else None
+    """Over the classes that have one."""
+    known = [score for score in scores if score is not None]
+    return sum(known) / len(known) if known else None
 
 
 def judge(network: Network, planes: Floats) -> tuple[Floats, Floats]:

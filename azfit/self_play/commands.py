@@ -1,21 +1,20 @@
 """The commands of self-play, as a user types them: self-play itself, and matches.
 
-The options of ``self-play`` are made from the fields of ``SelfPlayConfig``. torch and with it the
-config are imported when a command runs or asks for its options, not by ``fadefour --help``.
+The options of ``self-play`` are made from the fields of ``SelfPlayConfig``; they are imported when
+the command runs or shows its help, torch when it runs.
 """
 
 from __future__ import annotations
 
-import contextlib
 import sys
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from azfit.command_options import (
     MOST_SIMS,
-    SHIPPED,
     WholeNumber,
     checkpoint_path,
     need_torch,
@@ -23,10 +22,7 @@ from azfit.command_options import (
     seed_option,
 )
 from solver.command_options import json_option, show
-from solver.errors import InputError
-
-if TYPE_CHECKING:
-    from azfit.network import Network
+from solver.errors import FadefourError, InputError
 
 
 class SelfPlayCommand(click.Command):
@@ -34,63 +30,64 @@ class SelfPlayCommand(click.Command):
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         known = {parameter.name for parameter in self.params}
-        extra = [one for one in _config_options() if one.name not in known]
+        further = [option for option in _config_options() if option.name not in known]
         params = super().get_params(ctx)
-        return [*params[:-1], *extra, params[-1]]  # --help stays last
+        return [*params[:-1], *further, params[-1]]  # --help stays last
 
 
 def _config_options() -> list[click.Option]:
-    need_torch()
     from azfit.self_play.config import options
 
-    return [_as_option(one) for one in options() if one.name != "game"]
+    return [_as_option(declared) for declared in options() if declared.name != "game"]
 
 
-def _as_option(one: Any) -> click.Option:
+def _as_option(declared: Any) -> click.Option:
     """A field of the config as an option of the command line; not given is None."""
-    name, about = one.name.replace("_", "-"), one.metadata
-    shown = about["shown"] or one.default
-    if isinstance(one.default, bool):
-        shown = "on" if one.default else "off"
-        declared = f"--{name}/--no-{name}"
-        return click.Option(
-            [declared, one.name], default=None, help=f"{about['help']}  [default: {shown}]"
-        )
-    kind: Any = str
-    if about["choices"]:
+    name, about = declared.name.replace("_", "-"), declared.metadata
+    default = about["shown"] or declared.default
+    names = f"--{name}"
+    kind: Any = None
+    if isinstance(declared.default, bool):
+        names, default = f"--{name}/--no-{name}", "on" if declared.default else "off"
+    elif about["choices"]:
         kind = click.Choice(about["choices"])
-    elif str(one.type).startswith("int"):
-        kind = int
-    elif str(one.type).startswith("float"):
-        kind = float
-    words = about["help"] if shown is None else f"{about['help']}  [default: {shown}]"
-    return click.Option([f"--{name}", one.name], type=kind, default=None, help=words)
+    else:
+        words = str(declared.type)
+        kind = int if words.startswith("int") else float if words.startswith("float") else str
+    help_text = about["help"] if default is None else f"{about['help']}  [default: {default}]"
+    return click.Option([names, declared.name], type=kind, default=None, help=help_text)
 
 
 @click.command("self-play", cls=SelfPlayCommand)
 @click.option(
     "--game",
     type=click.Choice(["drop", "connect4", "gomoku"]),
-    help="What to learn.  [default: drop]",
+    help="Game to learn.  [default: drop, or that of --init]",
 )
 @click.option("--n", type=int, help="drop: board side.  [default: 4]")
 @click.option("--m", type=int, help="drop: pieces each player may have.  [default: 4]")
 @click.option("--k", type=int, help="drop: pieces in a row that win.  [default: n]")
-@click.option("--size", type=int, help="gomoku: lines of the board.  [default: 15]")
-@run_option("config, games, metrics, curves, checkpoints")
-@click.option("--resume", is_flag=True, help="Go on with the run in that folder.")
+@click.option("--size", type=int, help="gomoku: board side.  [default: 15]")
+@run_option("config, games, metrics, curves, networks")
+@click.option(
+    "--resume", is_flag=True, help="Continue the run in that folder, with its own options."
+)
 @click.option(
     "--preset",
     type=click.Choice(["quick", "balanced", "strong"]),
-    help="Options that go together.  [default: balanced]",
+    help="A set of options to start from.  [default: balanced]",
 )
 @click.option(
     "--config",
     "config_file",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="TOML file of options; what is typed here counts more.",
+    help="TOML file of options; those on the command line take precedence.",
 )
-@click.option("--init", help="Start from this checkpoint, as of train-from-oracle.")
+@click.option(
+    "--init",
+    help="Network to start from: a checkpoint, the folder of a run, or 'shipped'.  "
+    "[default: random weights]",
+)
 @json_option
 def self_play_command(
     game: str | None,
@@ -102,9 +99,9 @@ def self_play_command(
     as_json: bool,
     **typed: Any,
 ) -> None:
-    """Learn a game by self-play, from zero or from a checkpoint.
+    """Learn a game by self-play, from random weights or from a trained network.
 
-    Ctrl-C or a crash loses at most the games in flight; --resume goes on.
+    After Ctrl-C or a crash, --resume continues the run; finished games are kept.
 
     \b
     Examples:
@@ -112,8 +109,11 @@ def self_play_command(
       fadefour self-play --game connect4 --run runs/four --minutes 60
       fadefour self-play --run runs/four --resume
     """
+    need_torch()
+    from azfit.checkpoint import load_checkpoint
     from azfit.self_play.config_sources import combine, read_config
     from azfit.self_play.loop import self_play
+    from azfit.self_play.run_report import report_on
 
     given = {name: value for name, value in typed.items() if value is not None}
     if game is not None:
@@ -122,39 +122,32 @@ def self_play_command(
     start = None
     if resume:
         if given or preset or config_file or init:
-            raise InputError("--resume goes on with the options of the run: give --run alone")
+            raise InputError("--resume continues with the options of the run: give --run alone")
         config = read_config(run_folder)
     else:
-        config = combine(preset, config_file, given)
         if init is not None:
-            start = _network_to_begin_with(init, config.game)
-            config = combine(preset, config_file, given, start.config)
+            start = load_checkpoint(checkpoint_path(init))[0]
+        config = combine(preset, config_file, given, None if start is None else start.config)
     try:
         run = self_play(config, run_folder, resume=resume, init=start, stream=stream)
     except KeyboardInterrupt:
-        _draw(run_folder)
+        _draw_curves(run_folder)
         raise
-    _draw(run_folder)
-    told = {"run": str(run_folder), "iterations": run.iteration, "elo": run.pool[-1][1]}
-    best = run_folder / "best.safetensors"
-    words = f"{run.iteration} iterations, Elo {run.pool[-1][1]:.0f}; best network: {best}"
-    show(as_json, {**told, "best": str(best)}, words)
+    report = report_on(run)
+    show(as_json, report.to_dict(), str(report))
+    _draw_curves(run_folder)
 
 
-def _draw(run_folder: Path) -> None:
+def _draw_curves(run_folder: Path) -> None:
+    """If there is anything to draw, and to draw with; what fails here is not the run."""
     from azfit.curves import draw_run
+    from azfit.self_play.iteration import read_iterations
 
-    with contextlib.suppress(InputError):  # no iteration yet, or no matplotlib
-        draw_run(run_folder)
-
-
-def _network_to_begin_with(init: str, game: str) -> Network:
-    from azfit.checkpoint import load_checkpoint
-    from azfit.games import DropOldest, game_by_name
-
-    if init == SHIPPED and not isinstance(game_by_name(game), DropOldest):
-        raise InputError(f"no network for {game} is shipped: give a checkpoint")
-    return load_checkpoint(checkpoint_path(init), game)[0]
+    try:
+        if find_spec("matplotlib") is not None and read_iterations(run_folder):
+            draw_run(run_folder)
+    except (FadefourError, OSError) as error:
+        click.echo(f"fadefour: the curves were not drawn: {error}", err=True)
 
 
 # ---- match --------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import reprlib
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from azfit.games import DropOldest, Game, game_by_name
@@ -21,19 +21,19 @@ from solver.machine import available_cores
 
 def option(
     default: Any,
-    words: str,
+    help_text: str,
     low: float | None = None,
     high: float | None = None,
     choices: tuple[str, ...] = (),
     shown: str | None = None,
 ) -> Any:
-    """A field with its range and its help; shown: the default in words, where it is None."""
-    metadata = {"help": words, "low": low, "high": high, "choices": choices, "shown": shown}
+    """A field with its range and its help; shown: a default that depends on the game or machine."""
+    metadata = {"help": help_text, "low": low, "high": high, "choices": choices, "shown": shown}
     return field(default=default, metadata=metadata)
 
 
 def default_workers() -> int:
-    """The cores but one, at least 1."""
+    """All cores except one, at least 1."""
     return max(1, available_cores() - 1)
 
 
@@ -41,91 +41,124 @@ def default_workers() -> int:
 class SelfPlayConfig:
     """Everything that decides what a self-play run learns."""
 
-    game: str = option("drop-4-4-4", "Game, as in drop-4-4-4, connect4, gomoku-15.")
-    seed: int = option(1, "Seed of the weights, games and batches.", 0, 2**63 - 1)
-    iterations: int | None = option(20, "Iterations of the run.", 1, 10**9)
+    game: str = option("drop-4-4-4", "Game: drop-N-M-K, connect4 or gomoku-SIZE.")
+    seed: int = option(1, "Seed of the weights, the games and the batches.", 0, 2**63 - 1)
+    iterations: int | None = option(20, "Iterations to run, over all resumes.", 1, 10**9)
     minutes: float | None = option(
-        None, "Budget in minutes instead; the iteration under way is finished.", 1e-3, 1e7
+        None, "Minutes to run, instead of iterations; the last iteration is finished.", 1e-3, 1e7
     )
 
     # ---- search -----------------------------------------------------------------
-    sims: int = option(100, "Simulations a move.", 1, 1_000_000)
-    c_init: float = option(1.4, "Exploration: c = c_init + log((N + c_base + 1) / c_base).", 0, 1e6)
-    c_base_factor: float = option(1000.0, "c_base is sims times this.", 1e-9, 1e12)
-    fpu_reduction: float = option(0.2, "An untried move counts as V - r sqrt(tried priors).", 0, 10)
+    sims: int = option(100, "Simulations per move.", 1, 1_000_000)
+    c_init: float = option(
+        1.4, "Exploration constant: c = c_init + log((N + c_base + 1) / c_base).", 0, 1e6
+    )
+    c_base_factor: float = option(1000.0, "c_base is this factor times --sims.", 1e-9, 1e12)
+    fpu_reduction: float = option(
+        0.2, "First-play urgency: an untried move is worth V - r * sqrt(tried priors).", 0, 10
+    )
     fpu_clamp: bool = option(True, "Never rate an untried move below a proven loss.")
-    fpu_dynamic: bool = option(False, "Scale the reduction by (V + 1) / 2.")
-    fpu_at_noised_root: bool = option(True, "Off: no reduction at a root with noise.")
-    noise_eps: float = option(0.25, "Share of Dirichlet noise at the root.", 0, 1)
-    noise_eps_min: float = option(0.1, "What it falls to.", 0, 1)
-    noise_steps: int = option(0, "Plies over which it falls; 0: it does not.", 0, 1_000_000)
+    fpu_dynamic: bool = option(False, "Scale the FPU reduction by (V + 1) / 2.")
+    fpu_at_noised_root: bool = option(True, "Apply the FPU reduction at a root with noise.")
+    noise_eps: float = option(0.25, "Share of Dirichlet noise in the priors of the root.", 0, 1)
+    noise_eps_min: float = option(0.1, "Share of noise after --noise-steps plies.", 0, 1)
+    noise_steps: int = option(
+        0, "Plies over which the noise falls to --noise-eps-min; 0: it is constant.", 0, 1_000_000
+    )
     dirichlet_alpha: float | None = option(
-        None, "Alpha of the noise.", 1e-6, 1e6, shown="10 / typical legal moves"
+        None, "Alpha of the Dirichlet noise.", 1e-6, 1e6, shown="10 / typical legal moves"
     )
-    temperature: float = option(1.0, "Temperature of the first moves.", 0, 1e6)
+    temperature: float = option(1.0, "Temperature at which the first moves are drawn.", 0, 1e6)
     temp_moves: int | None = option(
-        None, "Plies drawn at that temperature; later ones are argmax.", 0, 10**6, shown="by game"
+        None,
+        "Plies drawn at --temperature; later on the most visited move is played.",
+        0,
+        10**6,
+        shown="drop 10, others 12",
     )
-    lambda_steps: float = option(0.1, "Share of the steps head in a value.", 0, 1)
-    max_plies: int | None = option(None, "A game so long is a draw.", 1, 1000, shown="by game")
+    lambda_steps: float = option(0.1, "Weight of the steps head in a leaf's value.", 0, 1)
+    max_plies: int | None = option(
+        None,
+        "Plies after which a game is a draw.",
+        1,
+        1000,
+        shown="drop 10 m, or 100 if n m > 16; others the number of cells",
+    )
 
     # ---- games ------------------------------------------------------------------
-    games_per_iteration: int = option(70, "Games of an iteration.", 1, 10**7)
+    games_per_iteration: int = option(70, "Games per iteration.", 1, 10**7)
     random_plies: int = option(
-        0, "A game begins after 0 to so many random plies, drawn anew for each.", 0, 1000
+        0, "Each game starts with a random number of random plies, at most this many.", 0, 1000
     )
-    parallel_games: int = option(100, "Games side by side in a worker.", 1, 100_000)
+    parallel_games: int = option(100, "Games that a worker plays at the same time.", 1, 100_000)
     workers: int = option(
         0, "Worker processes.", 0, 1024, shown="cores - 1, at least 1"
     )  # 0: by machine
     backend: str = option(
-        "auto", "Inference in the workers.", choices=("auto", "torch", "onnx", "compile")
+        "auto", "What runs the network in workers.", choices=("auto", "torch", "onnx", "compile")
     )
-    cache: bool = option(True, "Remember evaluations of positions already met.")
+    cache: bool = option(True, "Remember the evaluations of positions that were seen before.")
 
     # ---- replay -----------------------------------------------------------------
-    buffer: int = option(500_000, "Positions kept for replay, the newest ones.", 1, 10**9)
+    buffer: int = option(500_000, "Positions in the replay buffer; the newest are kept.", 1, 10**9)
     balance_sampling: bool = option(
-        False, "Draw wins, draws and losses alike, and weigh the value loss by class."
+        False, "Draw wins, draws and losses equally often, and weight the value loss by class."
     )
-    augment: bool = option(True, "Turn and mirror each position drawn at random.")
+    augment: bool = option(True, "Rotate or reflect each drawn position at random.")
 
     # ---- training ---------------------------------------------------------------
-    replay_ratio: float = option(0.1, "Share of the buffer drawn in an epoch.", 1e-6, 1e3)
-    epochs: int = option(5, "Epochs of an iteration.", 1, 10_000)
-    batch_size: int = option(512, "Positions in a step.", 1, 10**6)
+    replay_ratio: float = option(0.1, "Share of the buffer drawn per epoch.", 1e-6, 1e3)
+    epochs: int = option(5, "Epochs per iteration.", 1, 10_000)
+    batch_size: int = option(512, "Positions per training step.", 1, 10**6)
     lr: float = option(3e-3, "Learning rate.", 0, 10)
     lr_schedule: str = option(
-        "cosine", "Over the whole run.", choices=("constant", "cosine", "linear")
+        "cosine",
+        "How the learning rate falls over the run.",
+        choices=("constant", "cosine", "linear"),
     )
-    lr_final: float = option(0.05, "What the schedule leaves of the rate at the end.", 0, 1)
-    policy_lr_scale: float = option(0.1, "Learning rate of the policy head, relative.", 0, 100)
+    lr_final: float = option(0.05, "Learning rate at the end of the run, relative to --lr.", 0, 1)
+    policy_lr_scale: float = option(
+        0.1, "Learning rate of the policy head, relative to --lr.", 0, 100
+    )
     weight_decay: float = option(1e-4, "Decoupled weight decay.", 0, 10)
-    dropout: float = option(0.2, "Share of features left out in training.", 0, 0.95)
-    clip: float = option(1.0, "Greatest norm of the gradient.", 1e-6, 1e6)
+    dropout: float = option(0.2, "Share of features dropped before the heads.", 0, 0.95)
+    clip: float = option(1.0, "Largest norm of the gradient.", 1e-6, 1e6)
     wdl_weight: float = option(1.0, "Weight of the win/draw/loss loss.", 0, 1e3)
     steps_weight: float = option(0.2, "Weight of the steps loss.", 0, 1e3)
-    threads: int = option(0, "Threads of torch in training.", 0, 1024, shown="all cores")
+    threads: int = option(0, "Threads for training.", 0, 1024, shown="all cores")
 
     # ---- evaluation -------------------------------------------------------------
-    gate: bool = option(True, "Accept a candidate only if it beats the best.")
-    eval_games: int = option(50, "Games of candidate against best.", 2, 10**6)
-    accept: float = option(0.52, "Score from which the candidate is accepted.", 0, 1)
-    pool_games: int = option(10, "Games against each of a few earlier bests, for Elo.", 0, 10**6)
-    opening_plies: int = option(2, "Random plies before an evaluation game.", 0, 100)
+    gate: bool = option(True, "Keep the best network until a candidate reaches --accept.")
+    eval_games: int = option(50, "Games between the candidate and the best network.", 2, 10**6)
+    accept: float = option(
+        0.52, "Score from which a candidate is accepted; a match of even pairs passes too.", 0, 1
+    )
+    pool_games: int = option(
+        10, "Games against each of up to three earlier best networks, for the Elo.", 0, 10**6
+    )
+    opening_plies: int = option(2, "Random plies at the start of a match game.", 0, 100)
 
     # ---- network ----------------------------------------------------------------
-    kind: str | None = option(None, "Network.", choices=("mlp", "tower"), shown="by game")
-    width: int | None = option(None, "Its features or channels.", 1, 8192, shown="by game")
-    blocks: int | None = option(None, "Its residual blocks.", 0, 100, shown="by game")
-    keep: int = option(5, "Latest networks kept; up to twelve earlier ones stay too.", 1, 10**6)
+    kind: str | None = option(
+        None, "Kind of network.", choices=("mlp", "tower"), shown="drop mlp, others tower"
+    )
+    width: int | None = option(
+        None, "Features of an mlp, channels of a tower.", 1, 8192, shown="drop 256, others 64"
+    )
+    blocks: int | None = option(
+        None, "Residual blocks.", 0, 100, shown="drop 2, connect4 4, gomoku 3"
+    )
+    keep: int = option(
+        5, "Latest best networks to keep on disk, besides up to twelve earlier ones.", 1, 10**6
+    )
 
     policy_weight: float = field(default=1.0, init=False)
     moves_weight: float = field(default=0.0, init=False)
 
     def __post_init__(self) -> None:
-        for one in options():
-            _check(one.name, getattr(self, one.name), one.metadata, str(one.type))
+        for declared in options():
+            value = getattr(self, declared.name)
+            _check(declared.name, value, declared.metadata, str(declared.type))
         if (self.minutes is None) == (self.iterations is None):
             raise InputError("the budget is iterations or minutes: give exactly one of them")
         for name in ("eval_games", "pool_games"):
@@ -189,13 +222,12 @@ class SelfPlayConfig:
         return min(max(1, steps), self.drawn_of(positions))
 
     def to_dict(self) -> dict[str, Any]:
-        told = asdict(self)
-        return {one.name: told[one.name] for one in options()}
+        return {declared.name: getattr(self, declared.name) for declared in options()}
 
 
 def options() -> list[Any]:
     """The fields that are options."""
-    return [one for one in fields(SelfPlayConfig) if "help" in one.metadata]
+    return [declared for declared in fields(SelfPlayConfig) if "help" in declared.metadata]
 
 
 def shown(value: Any) -> str:
@@ -244,7 +276,7 @@ def by_game(game: Game) -> dict[str, Any]:
 
 def settled(given: dict[str, Any]) -> SelfPlayConfig:
     """The config of these options, with the rest by default, by game and by machine."""
-    known = {one.name for one in options()}
+    known = {declared.name for declared in options()}
     unknown = sorted(set(given) - known)
     if unknown:
         names = ", ".join(shown(name) for name in unknown[:3])

@@ -45,7 +45,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 def read_toml(path: Path) -> dict[str, Any]:
     """Options from a TOML file, spelt with - or _; ``preset = "..."`` may be one of them."""
     settings = storage.read_toml(path, MOST_BYTES, "--config")
-    known = {field.name for field in options()} | {"preset", *GAME_NUMBERS}
+    known = {declared.name for declared in options()} | {"preset", *GAME_NUMBERS}
     spelt: dict[str, str] = {}
     for spelling, value in settings.items():
         name = spelling.replace("-", "_")
@@ -84,11 +84,13 @@ SHAPE = ("kind", "width", "blocks")
 
 
 def refuse_other_shape(init: NetworkConfig, given: dict[str, Any]) -> None:
-    """What is given of a network must be what the one to begin with is."""
+    """Options that describe the network must agree with the network to begin with."""
     for name in SHAPE:
-        has = getattr(init, name)
-        if given.get(name, has) != has:
-            raise InputError(f"{name}={given[name]}: the network of --init has {has}; leave it out")
+        stated = getattr(init, name)
+        if given.get(name, stated) != stated:
+            raise InputError(
+                f"{name}={given[name]}: the network of --init has {stated}; leave it out"
+            )
 
 
 def combine(
@@ -97,8 +99,8 @@ def combine(
     typed: dict[str, Any],
     init: NetworkConfig | None = None,
 ) -> SelfPlayConfig:
-    """Defaults, then the preset, then the shape of the network to begin with, then the file, then
-    what was typed; the last one counts."""
+    """Defaults, then the preset, then the game and the shape of the network to begin with, then the
+    file, then what was typed; the last one counts."""
     from_file = read_toml(config_file) if config_file is not None else {}
     in_file = from_file.pop("preset", "balanced")
     chosen = preset or in_file
@@ -109,6 +111,8 @@ def combine(
     base = dict(PRESETS[chosen])
     if init is not None:
         base |= {name: getattr(init, name) for name in SHAPE}
+        if not {"game", *GAME_NUMBERS} & (from_file.keys() | given.keys()):
+            base["game"] = init.game
     for layer in (from_file, given):
         if init is not None:
             refuse_other_shape(init, layer)
@@ -146,13 +150,15 @@ def fitted(config: SelfPlayConfig, init: Network) -> SelfPlayConfig:
     """The config of a run that begins with this network: it says what the network is."""
     given = init.config
     if given.game != config.game:
-        raise InputError(f"--init plays {given.game}, not {config.game}: give one of that game")
+        raise InputError(
+            f"--init plays {given.game}, not {config.game}: give a network of that game"
+        )
     defaults = by_game(game_by_name(config.game))
     wanted = {name: getattr(config, name) for name in SHAPE}
     refuse_other_shape(given, {n: value for n, value in wanted.items() if value != defaults[n]})
     if given.max_plies > (config.max_plies or given.max_plies):
         raise InputError(
             f"max_plies={config.max_plies}: the network of --init counts up to {given.max_plies} "
-            "plies; use at least so many"
+            "plies; use at least as many"
         )
     return replace(config, kind=given.kind, width=given.width, blocks=given.blocks)

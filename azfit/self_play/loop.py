@@ -5,7 +5,7 @@
 A run is a folder:
 
     config.json             what was used
-    metrics.jsonl           one line an iteration (docs/diagnostics.md lists the entries)
+    metrics.jsonl           one line per iteration (docs/diagnostics.md lists the entries)
     games/000012.games      the finished games of the 13th iteration, appended as they end; of the
                             iterations before, as many as the buffer holds
     resume.safetensors      best and candidate, optimiser, iteration, phase, ratings

@@ -17,7 +17,7 @@ Opening: TypeAlias = tuple[int, ...]
 
 
 def random_opening(game: Game, plies: int, random: np.random.Generator) -> Opening | None:
-    """So many random moves; None if they end the game."""
+    """This many random moves; None if they end the game."""
     state, opening = game.start(), []
     for _ in range(plies):
         action = int(random.choice(game.legal_moves(state)))
@@ -33,16 +33,16 @@ def random_openings(
 ) -> list[Opening]:
     """Openings that leave the game going on, no two of them alike up to symmetry: the same players
     would play the same games again. Fewer than ``count`` if there are no more."""
-    found: dict[Opening, Opening] = {}
+    openings: dict[Opening, Opening] = {}
     in_vain = 0
-    while len(found) < count and in_vain < TRIES_IN_VAIN + TRIES_AN_OPENING * len(found):
+    while len(openings) < count and in_vain < TRIES_IN_VAIN + TRIES_AN_OPENING * len(openings):
         opening = random_opening(game, plies, random)
         in_vain += 1
-        if opening is not None and (kind := up_to_symmetry(game, opening)) not in found:
-            found[kind], in_vain = opening, 0
-    if not found:
+        if opening is not None and (kind := up_to_symmetry(game, opening)) not in openings:
+            openings[kind], in_vain = opening, 0
+    if not openings:
         raise InputError(f"opening_plies={plies}: random games of {game.name} end before that")
-    return list(found.values())
+    return list(openings.values())
 
 
 def up_to_symmetry(game: Game, opening: Opening) -> Opening:
