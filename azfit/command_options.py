@@ -75,7 +75,7 @@ def run_option(holds: str) -> Callable[[Command], Command]:
     return click.option(
         "--run",
         "run_folder",
-        type=click.Path(file_okay=False, path_type=Path),
+        type=NamedPath(file_okay=False),
         required=True,
         help=f"Folder of the run: {holds}.",
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import Any, Protocol, TextIO
+from typing import Any, Protocol, Self, TextIO
 
 from tqdm import tqdm
 
@@ -32,14 +32,28 @@ class Silent:
     def end(self, note: str = "") -> None: ...
 
 
-class _Bar(tqdm):  # type: ignore[misc] # tqdm has no types
+class Bar(tqdm):  # type: ignore[misc] # tqdm has no types
     """A bar that ends in our own words."""
+
+    @classmethod
+    def on(cls, stream: TextIO, label: str, total: int, unit: str, done: int = 0) -> Self:
+        return cls(
+            total=total,
+            initial=done,
+            desc=label,
+            unit=unit,
+            leave=False,
+            file=stream,
+            dynamic_ncols=True,
+            bar_format="{desc} |{bar}| {status}",
+        )
 
     @property
     def format_dict(self) -> dict[str, Any]:
         figures: dict[str, Any] = super().format_dict
         done, total, unit = figures["n"], figures["total"], figures["unit"]
-        return {**figures, "status": status(done, total, unit, figures["elapsed"])}
+        before, seconds = figures["initial"], figures["elapsed"]
+        return {**figures, "status": status(done, total, unit, seconds, before)}
 
 
 class Bars:
@@ -47,20 +61,12 @@ class Bars:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._bar: _Bar | None = None
+        self._bar: Bar | None = None
         self._label, self._began = "", 0.0
 
     def begin(self, label: str, total: int, unit: str) -> None:
         self._label, self._began = label, time.monotonic()
-        self._bar = _Bar(
-            total=total,
-            desc=label,
-            unit=unit,
-            leave=False,
-            file=self._stream,
-            dynamic_ncols=True,
-            bar_format="{desc} |{bar}| {status}",
-        )
+        self._bar = Bar.on(self._stream, label, total, unit)
 
     def reach(self, done: int) -> None:
         if self._bar is not None:
@@ -97,8 +103,9 @@ class Lines:
         _line(self._stream, self._label, note, time.monotonic() - self._began)
 
 
-def status(done: int, total: int, unit: str, seconds: float) -> str:
-    """``45 %, 45,000 of 100,000 positions, 5,000/s, 11 s left``."""
+def status(done: int, total: int, unit: str, seconds: float, before: int = 0) -> str:
+    """``45 %, 45,000 of 100,000 positions, 5,000/s, 11 s left``; before: what was done before
+    these seconds."""
     is_known = 0 < done <= total
     if unit == "B":
         amount = f"{size(done)} of {size(total)}" if done <= total else size(done)
@@ -106,10 +113,11 @@ def status(done: int, total: int, unit: str, seconds: float) -> str:
         amount = f"{done:,} of {counted(total, unit)}" if done <= total else counted(done, unit)
     parts = [f"{100 * done // total} %"] if is_known else []
     parts.append(amount)
-    if done and seconds > 0:
-        parts.append(_pace(done / seconds, unit))
+    if done > before and seconds > 0:
+        rate = (done - before) / seconds
+        parts.append(_pace(rate, unit))
         if is_known:
-            parts.append(f"{duration((total - done) * seconds / done)} left")
+            parts.append(f"{duration((total - done) / rate)} left")
     return ", ".join(parts)
 
 

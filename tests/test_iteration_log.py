@@ -71,7 +71,7 @@ def test_off_a_terminal_a_phase_reports_even_if_nothing_ends(
 ) -> None:
     monkeypatch.setattr(PhaseProgress, "LINE_SECONDS", 0.01)
     out = io.StringIO()
-    progress = PhaseProgress(out, "iteration 3, self-play", 70, "games", 5)
+    progress = PhaseProgress(out, "iteration 3, self-play", 70, "game", 5)
     while out.getvalue().count("\n") < 2:
         time.sleep(0.01)
     progress.advance(2)
@@ -79,21 +79,22 @@ def test_off_a_terminal_a_phase_reports_even_if_nothing_ends(
     silent = out.getvalue()
     time.sleep(0.05)
     assert out.getvalue() == silent, "it goes on after its end"
-    first = silent.splitlines()[0]
-    assert re.fullmatch(r"iteration 3, self-play: 5 of 70 games, 0 games/s, \d+ s", first)
-    assert re.fullmatch(
-        r"iteration 3, self-play: 7 of 70 games, \S+ games/s, \d+ s", progress.line()
-    )
+    assert silent.splitlines()[0] == "iteration 3, self-play: 7 %, 5 of 70 games"
+    assert re.match(r"iteration 3, self-play: 10 %, 7 of 70 games, \S+/s, .* left", progress.line())
 
 
-def test_on_a_terminal_a_phase_has_a_bar_and_an_iteration_a_line(tmp_path: Path) -> None:
+def test_on_a_terminal_a_phase_has_a_bar_and_an_iteration_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(PhaseProgress, "BAR_SECONDS", 0.01)
     screen = Screen()
     log = IterationLog(tmp_path, screen, 2)
-    log.begin("self-play", 70, "games", 5)
+    log.begin("self-play", 70, "game", 5)
     log.advance(30)
+    while "35 of 70 games" not in screen.getvalue():
+        time.sleep(0.01)
     log.end()
-    bar = screen.getvalue()
-    assert "iteration 3, self-play:" in bar and "/70" in bar and "games/s" in bar
+    assert "iteration 3, self-play |" in screen.getvalue()
     log.write(replace(LINE, iteration=3))
     log.close()
     assert screen.getvalue().splitlines()[-1].endswith(summary(replace(LINE, iteration=3)))
@@ -103,7 +104,7 @@ def test_without_a_stream_nothing_is_printed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     log = IterationLog(tmp_path, None, 0)
-    log.begin("training", 3, "steps")
+    log.begin("training", 3, "step")
     log.advance()
     log.end()
     log.write(LINE)

@@ -268,6 +268,8 @@ def assert_one_line(ended: Any, words: str) -> None:
         (("--game", "chess"), "--game"),
         (("--preset", "huge"), "--preset"),
         (("--config", "nowhere.toml"), "nowhere.toml"),
+        (("--config", ""), "--config '' is empty"),
+        (("--run", ""), "--run '' is empty"),
         (("--init", "nowhere.safetensors"), "nowhere.safetensors"),
         (("--init", "FOREIGN", "--game", "drop"), "plays drop-3-3-3, not drop-4-4-4"),
         (("--init", "JUNK"), "junk.safetensors"),

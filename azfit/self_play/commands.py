@@ -15,6 +15,7 @@ import click
 
 from azfit.command_options import (
     MOST_SIMS,
+    NamedPath,
     WholeNumber,
     checkpoint_path,
     need_torch,
@@ -80,7 +81,7 @@ def _as_option(declared: Any) -> click.Option:
 @click.option(
     "--config",
     "config_file",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=NamedPath(dir_okay=False),
     help="TOML file of options; those on the command line take precedence.",
 )
 @click.option(

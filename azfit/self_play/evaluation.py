@@ -28,7 +28,7 @@ def evaluate(run: SelfPlayRun, workers: WorkerPool, log: IterationLog) -> None:
     earlier = opponents(run.pool) if config.pool_games else []
     openings = match_openings(run, config.eval_games, 2)
     pool_openings = [match_openings(run, config.pool_games, 3 + i) for i in range(len(earlier))]
-    log.begin("match", 2 * (len(openings) + sum(map(len, pool_openings))), "games")
+    log.begin("match", 2 * (len(openings) + sum(map(len, pool_openings))), "game")
     pairs = play_match(workers, log, openings, "best")
     results = [(best.elo, *games_and_points(pairs))]
     for opponent, its_openings in zip(earlier, pool_openings, strict=True):

@@ -10,10 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
-from tqdm import tqdm
-
 from azfit.metrics import read_metrics, tensorboard
 from azfit.self_play.iteration import Iteration, MatchResult, read_iterations
+from solver.progress import Bar, Lines, status
 from solver.storage import write_atomically
 
 WIDTH = 100
@@ -23,27 +22,16 @@ WIDTH = 100
 class PhaseProgress:
     """How far a phase has come: a bar on a terminal, elsewhere a line every ten seconds.
 
-    A game may take minutes to end, so the time goes on in a thread of its own.
+    A game may take minutes to end, so a thread reports even if nothing does.
     """
 
-    LINE_SECONDS, BAR_SECONDS = 10.0, 1.0
+    LINE_SECONDS, BAR_SECONDS = Lines.EVERY_SECONDS, 1.0
 
     def __init__(self, stream: TextIO, title: str, total: int, unit: str, done: int = 0) -> None:
-        """unit: in the plural."""
         self._stream, self._title, self._total, self._unit = stream, title, total, unit
         self._done = self._done_before = done
         self._began = time.monotonic()
-        self._bar: tqdm[None] | None = None
-        if stream.isatty():
-            self._bar = tqdm(
-                total=total,
-                unit=f" {unit}",
-                initial=done,
-                desc=title,
-                file=stream,
-                leave=False,
-                dynamic_ncols=True,
-            )
+        self._bar = Bar.on(stream, title, total, unit, done) if stream.isatty() else None
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._keep_reporting, daemon=True)
         self._thread.start()
@@ -68,11 +56,8 @@ class PhaseProgress:
 
     def line(self) -> str:
         seconds = time.monotonic() - self._began
-        rate = (self._done - self._done_before) / max(seconds, 1e-9)
-        return (
-            f"{self._title}: {self._done:,} of {self._total:,} {self._unit}, "
-            f"{rate:.3g} {self._unit}/s, {seconds:.0f} s"
-        )
+        figures = status(self._done, self._total, self._unit, seconds, self._done_before)
+        return f"{self._title}: {figures}"
 
 
 class IterationLog:

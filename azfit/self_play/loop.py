@@ -110,7 +110,7 @@ def play(run: SelfPlayRun, workers: WorkerPool, log: IterationLog) -> None:
     played = {episode.number for episode in games.read(run.iteration)}
     missing = sorted(set(range(total)) - played)
     workers.set_network("best", run.best)
-    log.begin("self-play", total, "games", len(played))
+    log.begin("self-play", total, "game", len(played))
     with contextlib.closing(EpisodeFile(games.path(run.iteration))) as file:
         for _, frame in workers.play_games(missing, run.iteration, "best"):
             file.append(frame)

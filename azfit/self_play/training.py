@@ -62,7 +62,7 @@ class Trainer:
         for group in self.optimiser.param_groups:
             group["lr"] = config.rate_at(budget_spent) * group["scale"]
         steps = config.steps_of(buffer.size) * config.epochs
-        log.begin("training", steps, "steps")
+        log.begin("training", steps, "step")
         self.candidate.train()
         means: Metrics = {}
         before: float | None = None
