@@ -32,7 +32,7 @@ def some_batch(count: int = 40) -> ReplayBatch:
     return ReplayBatch(GAME.planes(np.array(states)), policy, wdl, wdl + 1, sides)
 
 
-def test_everything_is_told_by_side_as_counted_by_hand() -> None:
+def test_everything_is_measured_by_side_as_counted_by_hand() -> None:
     torch.manual_seed(4)
     network = Network(settled({"game": "drop-3-3-3", "width": 16}).network).train()
     batch = some_batch()
@@ -95,5 +95,5 @@ def test_many_rows_are_judged_as_one_by_one(monkeypatch: pytest.MonkeyPatch) -> 
     network, batch = Network(settled({"game": "drop-3-3-3", "width": 16}).network), some_batch()
     whole = judge(network, batch.planes)
     monkeypatch.setattr("azfit.self_play.assessment.ROWS_AT_A_TIME", 7)
-    for mine, theirs in zip(whole, judge(network, batch.planes), strict=True):
-        assert mine == pytest.approx(theirs, abs=1e-6)
+    for at_once, in_parts in zip(whole, judge(network, batch.planes), strict=True):
+        assert at_once == pytest.approx(in_parts, abs=1e-6)

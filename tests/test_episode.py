@@ -46,7 +46,7 @@ def played(
 ) -> list[Episode]:
     """Games by number; the evaluator is a hash of the position, so they are all kinds of games."""
     options = {"sims": 12, "max_plies": MOST_PLIES[name], "temp_moves": 4} | changes
-    found = play_games(
+    games = play_games(
         game_by_name(name),
         evaluator(name),
         SearchConfig(**options),
@@ -56,15 +56,15 @@ def played(
         parallel=parallel,
         random_plies=random_plies,
     )
-    return sorted(found, key=lambda one: one.number)
+    return sorted(games, key=lambda episode: episode.number)
 
 
-def assert_same(one: Episode, other: Episode) -> None:
+def assert_same(episode: Episode, other: Episode) -> None:
     for name in ("opening", "codes", "visits", "actions", "values", "walks"):
-        mine, theirs = getattr(one, name), getattr(other, name)
-        assert mine.dtype == theirs.dtype and np.array_equal(mine, theirs), name
+        first, second = getattr(episode, name), getattr(other, name)
+        assert first.dtype == second.dtype and np.array_equal(first, second), name
     for name in ("iteration", "number", "winner"):
-        assert getattr(one, name) == getattr(other, name)
+        assert getattr(episode, name) == getattr(other, name)
 
 
 @every_game
@@ -96,17 +96,21 @@ def test_recorded_games_are_games_of_the_plain_rules(plain: PlainGame) -> None:
 
 
 def test_a_game_depends_on_its_number_and_not_on_its_neighbours() -> None:
-    alone = [one for number in range(6) for one in played("drop-3-3-3", range(number, number + 1))]
+    alone = [
+        episode
+        for number in range(6)
+        for episode in played("drop-3-3-3", range(number, number + 1))
+    ]
     for parallel in (1, 4, 6):
         together = played("drop-3-3-3", range(6), parallel)
-        assert [one.number for one in together] == list(range(6))
-        for one, other in zip(alone, together, strict=True):
-            assert_same(one, other)
-    assert any(one.actions.tolist() != alone[0].actions.tolist() for one in alone[1:])
+        assert [episode.number for episode in together] == list(range(6))
+        for episode, other in zip(alone, together, strict=True):
+            assert_same(episode, other)
+    assert any(episode.actions.tolist() != alone[0].actions.tolist() for episode in alone[1:])
     other_seed = played("drop-3-3-3", seed=4)
     assert any(
-        one.actions.tolist() != other.actions.tolist()
-        for one, other in zip(alone, other_seed, strict=True)
+        episode.actions.tolist() != other.actions.tolist()
+        for episode, other in zip(alone, other_seed, strict=True)
     )
 
 
@@ -172,9 +176,9 @@ def test_the_share_of_noise_falls_evenly_to_its_least() -> None:
 
 def test_visits_beyond_16_bits_keep_their_shares() -> None:
     visits = np.array([0, 100_000, 50_000, 25_000], np.uint32)
-    told = as_uint16(visits)
-    assert told.max() == 65_535
-    assert told / told.sum() == pytest.approx(visits / visits.sum(), abs=1e-4)
+    scaled = as_uint16(visits)
+    assert scaled.max() == 65_535
+    assert scaled / scaled.sum() == pytest.approx(visits / visits.sum(), abs=1e-4)
     assert as_uint16(np.array([3, 65_535], np.uint32)).tolist() == [3, 65_535]
 
 
@@ -201,9 +205,9 @@ def written(path: Path, episodes: list[Episode]) -> bytes:
 def test_bytes_give_back_the_game(plain: PlainGame, tmp_path: Path) -> None:
     games = played(plain.name, range(3)) + played(plain.name, range(3, 6), random_plies=4)
     written(tmp_path / "a.games", games)
-    found = read_episodes(tmp_path / "a.games", game_by_name(plain.name))
-    for one, other in zip(games, found, strict=True):
-        assert_same(one, other)
+    stored = read_episodes(tmp_path / "a.games", game_by_name(plain.name))
+    for episode, other in zip(games, stored, strict=True):
+        assert_same(episode, other)
 
 
 def test_the_layout_of_a_frame_is_as_documented(episodes: list[Episode]) -> None:
@@ -230,16 +234,16 @@ def test_games_of_another_version_are_refused_and_left_alone(
 def test_games_come_by_number_and_once(tmp_path: Path, episodes: list[Episode]) -> None:
     twin = replace(episodes[2], winner=DRAWN, values=episodes[2].values * 0)
     written(tmp_path / "a.games", [episodes[4], episodes[2], twin, episodes[0]])
-    found = read_episodes(tmp_path / "a.games", GAME)
-    assert [one.number for one in found] == [0, 2, 4]
-    assert_same(found[1], episodes[2])
+    stored = read_episodes(tmp_path / "a.games", GAME)
+    assert [episode.number for episode in stored] == [0, 2, 4]
+    assert_same(stored[1], episodes[2])
 
 
 def test_a_file_cut_anywhere_gives_the_games_before_and_can_be_continued(
     tmp_path: Path, episodes: list[Episode]
 ) -> None:
     path = tmp_path / "a.games"
-    frames = [one.to_bytes() for one in episodes[:3]]
+    frames = [episode.to_bytes() for episode in episodes[:3]]
     data, ends = b"".join(frames), np.cumsum([len(frame) for frame in frames]).tolist()
     for length in range(len(data)):
         path.write_bytes(data[:length])
@@ -257,7 +261,7 @@ def test_a_last_frame_of_zeros_is_what_a_crash_leaves(
 ) -> None:
     path = tmp_path / "a.games"
     path.write_bytes(episodes[0].to_bytes() + bytes(500))
-    assert [one.number for one in read_episodes(path, GAME)] == [0]
+    assert [episode.number for episode in read_episodes(path, GAME)] == [0]
 
 
 @pytest.mark.parametrize("where", [0, 5, 9, 40])

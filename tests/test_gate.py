@@ -1,4 +1,4 @@
-"""Training a candidate and deciding on it: what is kept, what is reset, what is told."""
+"""Training a candidate and deciding on it: what is kept, what is reset, what is reported."""
 
 from __future__ import annotations
 
@@ -179,9 +179,9 @@ def test_the_pool_keeps_the_first_the_latest_and_a_spread_between() -> None:
         pool = thinned([*pool, Rated(iteration, float(iteration))], 5)
         assert len(pool) <= EARLIER_MEMBERS + 5
         assert pool[0][0] == 0
-        latest = [one[0] for one in pool[-5:]]
+        latest = [member.iteration for member in pool[-5:]]
         assert latest == list(range(max(0, iteration - 4), iteration + 1))[-len(latest) :]
-    between = [one[0] for one in pool[:-4]]
+    between = [member.iteration for member in pool[:-4]]
     assert max(b - a for a, b in itertools.pairwise(between)) < 60
 
 
@@ -196,10 +196,10 @@ def test_steps_targets_beyond_the_last_bin_keep_their_parity(
     policy = np.full((len(left), 9), 1 / 9, np.float32)
     wdl = np.where(left == 7, 1, 0)
     trained.trainer.step(ReplayBatch(planes, policy, wdl, left, left.astype(np.int8)))
-    for plies, outcome, told in zip(left.tolist(), wdl, seen[0].steps.tolist(), strict=True):
+    for plies, outcome, target in zip(left.tolist(), wdl, seen[0].steps.tolist(), strict=True):
         if outcome == 1:
-            assert told == -100
+            assert target == -100
         elif plies <= 16:
-            assert told == plies - 1
+            assert target == plies - 1
         else:
-            assert told in (14, 15) and (told + 1) % 2 == plies % 2
+            assert target in (14, 15) and (target + 1) % 2 == plies % 2

@@ -133,10 +133,10 @@ def test_stratified_epochs_share_equally_among_the_classes_present(absent: Any) 
     buffer.wdl[rare] = present[-1]  # three of the first class are left: drawn again and again
     for count in (1, 100, 101, 1000):
         drawn = buffer.epoch(count, np.random.default_rng(3), True)
-        told = Counter(buffer.wdl[drawn].tolist())
-        assert sum(told.values()) == count
-        assert set(told) <= set(present)
-        assert max(told.values()) - min(told[outcome] for outcome in present) <= 1
+        counted = Counter(buffer.wdl[drawn].tolist())
+        assert sum(counted.values()) == count
+        assert set(counted) <= set(present)
+        assert max(counted.values()) - min(counted[outcome] for outcome in present) <= 1
     common = np.flatnonzero(buffer.wdl[: buffer.size] == present[-1])
     assert len(np.intersect1d(drawn, common)) > 0.8 * len(common)
     order = buffer.wdl[drawn]
@@ -165,7 +165,7 @@ def plain_images(board: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
     if board.shape[-1] != board.shape[-2]:
         return [board, board[..., ::-1]]
     turned = [np.rot90(board, turns, axes=(-2, -1)) for turns in range(4)]
-    return [*turned, *(one.swapaxes(-2, -1) for one in turned)]
+    return [*turned, *(board.swapaxes(-2, -1) for board in turned)]
 
 
 @pytest.mark.parametrize("plain", PLAIN, ids=lambda plain: plain.name)
@@ -238,7 +238,7 @@ def test_balance_sampling_weighs_the_loss_of_classes_alike() -> None:
     targets = Targets(torch.zeros(8), policy, wdl, torch.full((8,), IGNORED))
     outputs = Outputs(torch.zeros(8, 9), logits, torch.zeros(8, 5), None)
     each = -logits.log_softmax(1)[torch.arange(8), wdl]
-    by_class = torch.stack([each[wdl == one].mean() for one in range(3)])
+    by_class = torch.stack([each[wdl == outcome].mean() for outcome in range(3)])
     # Weighed by 1 / frequency, every class counts the same, however many it has.
     torch.testing.assert_close(losses(outputs, targets, config)["wdl"], by_class.mean())
     torch.testing.assert_close(losses(outputs, targets, tiny())["wdl"], each.mean())

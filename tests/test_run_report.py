@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from conftest import run_cli
-from tiny_self_play import told_by
+from tiny_self_play import lines_of
 from workers_here import WorkersHere
 
 import azfit.self_play.loop as module
@@ -75,7 +75,7 @@ def test_the_report_is_of_the_whole_run(tmp_path: Path) -> None:
     assert len(ended.err.splitlines()) == 2, "a line per iteration"
     assert len(ended.out.splitlines()) == 5
     report = json.loads(run_cli("self-play", "--run", run, "--resume", "--json").out)
-    lines = told_by(run)
+    lines = lines_of(run)
     assert report["iterations"] == 2 and report["games"] == 6
     assert report["positions"] == sum(line["games"]["positions"] for line in lines)
     assert report["accepted"] == sum(line["accepted"] for line in lines)
@@ -106,7 +106,7 @@ def test_curves_that_cannot_be_drawn_hide_neither_the_report_nor_an_interrupt(
 
     def interrupted(*arguments: object) -> None:
         real(*arguments)  # type: ignore[arg-type]
-        if len(told_by(stopped)) == 1:
+        if len(lines_of(stopped)) == 1:
             raise KeyboardInterrupt
 
     stopped = tmp_path / "stopped"

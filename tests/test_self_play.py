@@ -16,9 +16,9 @@ from tiny_self_play import (
     assert_same_run,
     best_of,
     final_state,
+    lines_of,
     same,
     tiny,
-    told_by,
     weights,
 )
 from workers_here import WorkersHere
@@ -60,7 +60,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_n_iterations_mean_n(whole: Path) -> None:
-    lines = told_by(whole)
+    lines = lines_of(whole)
     assert [line["iteration"] for line in lines] == [1, 2, 3, 4]
     assert final_state(whole)[1]["iteration"] == 4
     for line in lines:
@@ -84,7 +84,7 @@ def test_a_seed_repeats_a_run_and_another_does_not(whole: Path, tmp_path: Path) 
     large = 2**63 - 1
     other = self_play(tiny(seed=large, iterations=1), tmp_path / "other", stream=None)
     assert other.iteration == 1
-    assert told_by(tmp_path / "other")[0]["games"] != told_by(whole)[0]["games"]
+    assert lines_of(tmp_path / "other")[0]["games"] != lines_of(whole)[0]["games"]
 
 
 def test_the_folder_stores_what_was_used(whole: Path) -> None:
@@ -92,7 +92,7 @@ def test_the_folder_stores_what_was_used(whole: Path) -> None:
     stored = json.loads((whole / "config.json").read_text())
     assert stored["sims"] == 5 and stored["c_init"] == 1.4
     network, about = load_checkpoint(whole / "best.safetensors", "drop-3-3-3")
-    accepted = [line["iteration"] for line in told_by(whole) if line["accepted"]]
+    accepted = [line["iteration"] for line in lines_of(whole) if line["accepted"]]
     assert about["iteration"] == accepted[-1]
     latest = load_checkpoint(checkpoints_in(whole / "checkpoints")[-1])[0]
     assert same(weights(network), weights(latest))
@@ -102,18 +102,18 @@ def test_the_folder_stores_what_was_used(whole: Path) -> None:
 
 
 def test_outcomes_in_the_metrics_are_those_of_the_games(whole: Path) -> None:
-    lines = told_by(whole)
+    lines = lines_of(whole)
     for path in sorted((whole / "games").iterdir()):
-        told = lines[int(path.stem)]["games"]
-        winners = [one.winner for one in read_episodes(path, GAME)]
+        games = lines[int(path.stem)]["games"]
+        winners = [episode.winner for episode in read_episodes(path, GAME)]
         counted = [winners.count(winner) for winner in (0, 1, -1)]
-        assert counted == [told["first_wins"], told["second_wins"], told["draws"]]
-        assert told["positions"] == sum(one.plies for one in read_episodes(path, GAME))
+        assert counted == [games["first_wins"], games["second_wins"], games["draws"]]
+        assert games["positions"] == sum(episode.plies for episode in read_episodes(path, GAME))
 
 
 def test_game_files_are_kept_as_long_as_their_positions_are(whole: Path) -> None:
     files = sorted((whole / "games").iterdir())
-    sizes = [sum(one.plies for one in read_episodes(path, GAME)) for path in files]
+    sizes = [sum(episode.plies for episode in read_episodes(path, GAME)) for path in files]
     assert files[-1].name == "000003.games"
     assert len(files) < 4, "nothing was removed: the test sees too little"
     assert sum(sizes) >= TINY["buffer"], "removed too early"
@@ -149,10 +149,10 @@ def stop(
         calls += 1
         if calls == call and not after:
             raise KeyboardInterrupt
-        told = real(*arguments, **named)
+        result = real(*arguments, **named)
         if calls == call:
             raise KeyboardInterrupt
-        return told
+        return result
 
     monkeypatch.setattr(owner, name, stopping)
 
@@ -244,7 +244,7 @@ def test_a_match_that_ends_otherwise_when_repeated_leaves_no_other_best(
 
     monkeypatch.setattr(module, "evaluate", lost)
     run = self_play(gate_open, folder, resume=True, stream=None)
-    assert [line["accepted"] for line in told_by(folder)] == [False]
+    assert [line["accepted"] for line in lines_of(folder)] == [False]
     assert same(weights(load_checkpoint(folder / "best.safetensors")[0]), weights(run.best))
     assert len(checkpoints_in(folder / "checkpoints")) == 1
 
@@ -277,10 +277,10 @@ def test_the_buffer_of_a_resumed_run_is_the_same_by_age(whole: Path, tmp_path: P
     assert resumed.games.buffer.size == run.games.buffer.size == TINY["buffer"]
     assert resumed.games.buffer.added != run.games.buffer.added
     for name in ("codes", "visits", "wdl", "left"):
-        mine, theirs = (
+        first, second = (
             getattr(b, name)[b.by_age] for b in (run.games.buffer, resumed.games.buffer)
         )
-        assert np.array_equal(mine, theirs)
+        assert np.array_equal(first, second)
 
 
 # ---- the other games -----------------------------------------------------------------
@@ -302,7 +302,7 @@ def test_the_loop_learns_other_games_and_resumes_them(
     config = tiny(iterations=2, **shape, **changes)
     run = self_play(config, tmp_path / "whole", stream=None)
     assert run.iteration == 2 and run.best.game.name == config.game
-    assert all(line["games"]["played"] == 5 for line in told_by(tmp_path / "whole"))
+    assert all(line["games"]["played"] == 5 for line in lines_of(tmp_path / "whole"))
     assert not same(weights(run.candidate), weights(Network(config.network)))
     with monkeypatch.context() as patch:
         stop(patch, module, "evaluate", 2)
@@ -365,7 +365,7 @@ def test_a_run_stopped_before_its_config_is_no_run(
     with pytest.raises(InputError, match=r"has no config\.json"):
         read_config(folder)
     run = self_play(config, folder, stream=None)
-    assert run.best.config.width == 16, "what the other one began with must not come in"
+    assert run.best.config.width == 16, "what the other run began with must not come in"
 
 
 @pytest.mark.parametrize(

@@ -80,8 +80,8 @@ def test_alpha_of_the_noise_is_10_over_the_typical_moves() -> None:
 
     for name in ("drop-4-4-4", "connect4", "gomoku-15"):
         game = game_by_name(name)
-        told = settled({"game": name}).search.c_options(game)
-        assert told.dirichlet_alpha == pytest.approx(10 / game.typical_moves)
+        c_options = settled({"game": name}).search.c_options(game)
+        assert c_options.dirichlet_alpha == pytest.approx(10 / game.typical_moves)
 
 
 @pytest.mark.parametrize("name", ["drop-3-3-3", "drop-4-4-4", "connect4", "gomoku-9", "gomoku-15"])
@@ -191,11 +191,11 @@ def test_a_file_names_games_as_the_command_line_does(tmp_path: Path, text: str, 
 def test_every_option_can_be_given_in_a_file(tmp_path: Path) -> None:
     config = settled({})
     lines = []
-    for one in options():
-        value = getattr(config, one.name)
+    for declared in options():
+        value = getattr(config, declared.name)
         if value is not None:
             text = f'"{value}"' if isinstance(value, str) else str(value).lower()
-            lines.append(f"{one.name.replace('_', '-')} = {text}")
+            lines.append(f"{declared.name.replace('_', '-')} = {text}")
     assert combine(None, toml(tmp_path, "\n".join(lines)), {}) == config
 
 
@@ -288,7 +288,7 @@ def test_bad_options_get_one_line_and_exit_code_2(
         save_checkpoint(foreign, Network(NetworkConfig(game="drop-3-3-3", width=8)))
     named = {"FOREIGN": str(foreign), "JUNK": str(junk)}
     run = tmp_path / "run"
-    ended = run_cli("self-play", "--run", run, *(named.get(one, one) for one in typed))
+    ended = run_cli("self-play", "--run", run, *(named.get(word, word) for word in typed))
     assert_one_line(ended, words)
     assert not run.exists()
 

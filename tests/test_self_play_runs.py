@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from conftest import run_cli
-from tiny_self_play import TINY, assert_same_run, tiny, told_by
+from tiny_self_play import TINY, assert_same_run, lines_of, tiny
 from workers_here import WorkersHere
 
 import azfit.self_play.loop as module
@@ -107,7 +107,7 @@ def test_a_run_interrupted_and_killed_resumes_to_the_same_end(
     process.communicate()
     wait_for_the_end_of(workers)
     assert first.read_bytes().startswith(kept)
-    assert games_in(second) < 8 and len(told_by(run)) == 1, "it was not hit in the middle"
+    assert games_in(second) < 8 and len(lines_of(run)) == 1, "it was not hit in the middle"
 
     ended = run_cli("self-play", "--run", run, "--resume", "--json")  # with workers of this process
     assert ended.code == 0, ended.err

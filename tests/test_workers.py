@@ -52,17 +52,17 @@ def games() -> dict[int, bytes]:
     threads = torch.get_num_threads()
     here = WorkersHere(CONFIG)  # sets the threads to 1
     here.set_network("best", network())
-    found = dict(here.play_games(GAMES, 0, "best"))
+    frames = dict(here.play_games(GAMES, 0, "best"))
     torch.set_num_threads(threads)
-    return found
+    return frames
 
 
-def collected(answers: Iterator[tuple[int, Any]]) -> dict[int, Any]:
-    found: dict[int, Any] = {}
-    for item, answer in answers:
-        assert item not in found, "an item was answered twice"
-        found[item] = answer
-    return found
+def collected(stream: Iterator[tuple[int, Any]]) -> dict[int, Any]:
+    answers: dict[int, Any] = {}
+    for item, answer in stream:
+        assert item not in answers, "an item was answered twice"
+        answers[item] = answer
+    return answers
 
 
 def test_games_arrive_exactly_once_and_are_those_of_one_process(
@@ -76,9 +76,9 @@ def test_games_arrive_exactly_once_and_are_those_of_one_process(
 def test_matches_are_those_of_one_process(workers: Workers) -> None:
     openings = random_openings(game_by_name(CONFIG.game), 5, 2, np.random.default_rng(1))
     here = WorkersHere(CONFIG)
-    for one in (workers, here):
-        one.set_network("candidate", network(2))
-        one.set_network("best", network())
+    for pool in (workers, here):
+        pool.set_network("candidate", network(2))
+        pool.set_network("best", network())
     scores = collected(workers.play_pairs(openings, "candidate", "best"))
     assert scores == dict(here.play_pairs(openings, "candidate", "best"))
     assert sorted(scores) == list(range(5))
@@ -92,14 +92,14 @@ def test_workers_killed_between_their_games_are_replaced(
     workers: Workers, games: dict[int, bytes], victims: int
 ) -> None:
     before, replaced = process_ids(workers), workers.replaced
-    found: dict[int, bytes] = {}
+    answers: dict[int, bytes] = {}
     for item, frame in workers.play_games(GAMES, 0, "best"):
-        if not found:
+        if not answers:
             for pid in before[:victims]:
                 os.kill(pid, signal.SIGKILL)
-        assert item not in found
-        found[item] = frame
-    assert found == games
+        assert item not in answers
+        answers[item] = frame
+    assert answers == games
     assert workers.replaced - replaced <= victims  # fewer if one had sent all before it died
     assert len(set(process_ids(workers)) & set(before)) == 2 - (workers.replaced - replaced)
 
@@ -133,12 +133,12 @@ def test_a_worker_killed_while_idle_is_replaced_when_it_is_needed(
 
 def test_ctrl_c_is_the_masters_to_answer(workers: Workers, games: dict[int, bytes]) -> None:
     before = process_ids(workers)
-    found = {}
+    answers = {}
     for item, frame in workers.play_games(GAMES, 0, "best"):
         for pid in before:
             os.kill(pid, signal.SIGINT)
-        found[item] = frame
-    assert found == games
+        answers[item] = frame
+    assert answers == games
     assert process_ids(workers) == before
 
 
@@ -150,8 +150,8 @@ def test_every_network_is_searched_with_its_own_scale_of_steps() -> None:
     here = WorkersHere(config)
     here.set_network("best", short)
     game, frames = game_by_name(config.game), dict(here.play_games(GAMES, 0, "best"))
-    found = {n: Episode.from_body(frame[12:], game).visits.tolist() for n, frame in frames.items()}
-    for scale, as_found in ((6.0, True), (None, False)):
+    visits = {n: Episode.from_body(frame[12:], game).visits.tolist() for n, frame in frames.items()}
+    for scale, as_played in ((6.0, True), (None, False)):
         wanted = play_games(
             game,
             NetworkEvaluator(short, threads=1),
@@ -161,7 +161,7 @@ def test_every_network_is_searched_with_its_own_scale_of_steps() -> None:
             iteration=0,
             parallel=config.parallel_games,
         )
-        assert ({one.number: one.visits.tolist() for one in wanted} == found) == as_found
+        assert ({game.number: game.visits.tolist() for game in wanted} == visits) == as_played
 
 
 def test_an_error_in_a_worker_is_raised_here() -> None:

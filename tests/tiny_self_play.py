@@ -47,10 +47,10 @@ def final_state(run: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     return tensors, about
 
 
-def told_by(run: Path) -> list[dict[str, Any]]:
+def lines_of(run: Path) -> list[dict[str, Any]]:
     """The lines of the iterations without what the clock decides."""
     lines = [line.to_dict() for line in read_iterations(run)]
-    assert len((run / "metrics.jsonl").read_text().splitlines()) == len(lines), "one is there twice"
+    assert len((run / "metrics.jsonl").read_text().splitlines()) == len(lines), "a line twice"
     for line in lines:
         del line["seconds"], line["phase_seconds"]
     return lines
@@ -62,13 +62,13 @@ def games_of(run: Path) -> dict[str, bytes]:
 
 def assert_same_run(run: Path, other: Path) -> None:
     """The same weights, optimiser, ratings, metrics, games and best network, to the last bit."""
-    (mine, about), (theirs, about_theirs) = final_state(run), final_state(other)
-    assert mine.keys() == theirs.keys()
-    for name in mine:
-        assert mine[name].equal(theirs[name]), name
-    about.pop("sha256"), about_theirs.pop("sha256")
-    assert about == about_theirs
-    assert told_by(run) == told_by(other)
+    (tensors, about), (others, about_other) = final_state(run), final_state(other)
+    assert tensors.keys() == others.keys()
+    for name in tensors:
+        assert tensors[name].equal(others[name]), name
+    about.pop("sha256"), about_other.pop("sha256")
+    assert about == about_other
+    assert lines_of(run) == lines_of(other)
     assert games_of(run) == games_of(other)
     assert best_of(run) == best_of(other)
     checkpoints = [sorted(p.name for p in (r / "checkpoints").iterdir()) for r in (run, other)]
@@ -83,5 +83,5 @@ def weights(network: Network) -> dict[str, Any]:
     return {name: tensor.clone() for name, tensor in network.state_dict().items()}
 
 
-def same(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    return all(one[name].equal(other[name]) for name in one)
+def same(weights: dict[str, Any], other: dict[str, Any]) -> bool:
+    return all(weights[name].equal(other[name]) for name in weights)

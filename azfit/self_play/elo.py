@@ -16,7 +16,7 @@ PRIOR_DRAWS = 2.0
 
 
 def expected(difference: float) -> float:
-    """The expected score of a player who is rated so much higher."""
+    """The expected score of a player whose rating is higher by ``difference``."""
     return 1.0 / (1.0 + math.pow(10.0, -difference / 400.0))
 
 
