@@ -19,6 +19,7 @@ Shapes: planes float32 [B, P, R, C]; A actions; K outcomes: 0 draw, k: the game 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -274,3 +275,9 @@ class Network(nn.Module):
     @property
     def parameter_count(self) -> int:
         return sum(parameter.numel() for parameter in self.parameters())
+
+
+def parameter_count(config: NetworkConfig) -> int:
+    """Of a network that is not made: its weights take no memory."""
+    with torch.device("meta"):
+        return Network(replace(config, canonical=False)).parameter_count

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -28,21 +29,20 @@ class NetworkConfig:
     """Share of the features that a training step leaves out, before the heads."""
 
     def __post_init__(self) -> None:
+        if not isinstance(self.game, str) or len(self.game) > 100:
+            raise InputError(f"game={shown(self.game)}: use a name such as drop-4-4-4")
         game = game_by_name(self.game)
         if self.kind not in ("mlp", "tower"):
-            raise InputError(f"network kind {self.kind!r}: use mlp or tower")
-        for name, value, low, high in (
-            ("width", self.width, 1, 8192),
-            ("blocks", self.blocks, 0, 100),
-            ("max_plies", self.max_plies, 1, 1000),
-        ):
+            raise InputError(f"network kind {shown(self.kind)}: use mlp or tower")
+        for name, low, high in (("width", 1, 8192), ("blocks", 0, 100), ("max_plies", 1, 1000)):
+            value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-                raise InputError(f"{name}={value!r}: use a whole number from {low} to {high}")
+                raise InputError(f"{name}={shown(value)}: use a whole number from {low} to {high}")
         for name in ("canonical", "hide_leaving", "rate_moves"):
             if not isinstance(getattr(self, name), bool):
-                raise InputError(f"{name}={getattr(self, name)!r}: use true or false")
-        if not 0 <= self.dropout < 1:
-            raise InputError(f"dropout={self.dropout!r}: use a share from 0 up to, not with, 1")
+                raise InputError(f"{name}={shown(getattr(self, name))}: use true or false")
+        if not isinstance(self.dropout, int | float) or not 0 <= self.dropout < 1:
+            raise InputError(f"dropout={shown(self.dropout)}: use a share from 0 to below 1")
         if not isinstance(game, DropOldest) and (self.canonical or self.hide_leaving):
             raise InputError(f"canonical and hide_leaving are for drop-oldest, not {self.game}")
 
@@ -50,9 +50,14 @@ class NetworkConfig:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, given: dict[str, Any]) -> NetworkConfig:
+    def from_dict(cls, entries: dict[str, Any]) -> NetworkConfig:
         """Refuses names it does not know, so that a config of another version is not misread."""
-        unknown = set(given) - set(cls.__dataclass_fields__)
+        unknown = set(entries) - set(cls.__dataclass_fields__)
         if unknown:
             raise InputError(f"network config has unknown entries: {', '.join(sorted(unknown))}")
-        return cls(**given)
+        return cls(**entries)
+
+
+def shown(value: object) -> str:
+    """A value for a message, cut short if it is long."""
+    return reprlib.repr(value)

@@ -29,11 +29,11 @@ class ThreadChoice:
 
     def describe(self, unit: str = "calls") -> str:
         """In words: ``2 threads: 14.5 steps/s (1 thread: 9.2)``."""
-        chosen = _counted(self.threads)
+        chosen = counted_threads(self.threads)
         if not self.rates:
             return chosen
         others = ", ".join(
-            f"{_counted(threads)}: {rate:.3g}"
+            f"{counted_threads(threads)}: {rate:.3g}"
             for threads, rate in self.rates.items()
             if threads != self.threads
         )
@@ -43,7 +43,8 @@ class ThreadChoice:
         return self.describe()
 
 
-def _counted(threads: int) -> str:
+def counted_threads(threads: int) -> str:
+    """``1 thread``, ``2 threads``."""
     return "1 thread" if threads == 1 else f"{threads} threads"
 
 

@@ -8,7 +8,6 @@ them, and the critical ones (where some move loses the result). Run it on an oth
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import tempfile
 from dataclasses import replace
@@ -48,14 +47,12 @@ def candidates(base: TrainingConfig) -> dict[str, TrainingConfig]:
 
 def row(name: str, config: TrainingConfig, table: DenseTable) -> str:
     with tempfile.TemporaryDirectory() as folder:
-        network, evaluations = train_from_oracle(config, table, Path(folder) / "run", stream=None)
-        lines = (Path(folder) / "run" / "metrics.jsonl").read_text().splitlines()
-    training = [line for line in map(json.loads, lines) if line["kind"] == "training"]
-    seen = training[-1]["step"] * config.batch
+        network, report = train_from_oracle(config, table, Path(folder) / "run", stream=None)
+    seen = report.steps * config.batch
     return (
         f"| {name} | {network.parameter_count:,} | {seen / 1e6:.2f} M | "
-        f"{1 - evaluations.held_out.keeping:.4%} | {1 - evaluations.critical.keeping:.4%} | "
-        f"{1 - evaluations.held_out.wdl_accuracy:.3%} |"
+        f"{1 - report.last.held_out.keeping:.4%} | {1 - report.last.critical.keeping:.4%} | "
+        f"{1 - report.last.held_out.wdl_accuracy:.3%} |"
     )
 
 

@@ -105,12 +105,12 @@ def test_figures_that_are_no_numbers_are_left_out(
         ("metrics.jsonl", "a directory", "metrics.jsonl"),
         ("metrics.jsonl", b"\xff\xfe\xff\n", "line 1"),
         ("metrics.jsonl", "[" * 100_000 + "\n", "line 1"),
-        ("config.json", None, "cannot read"),
-        ("config.json", "a directory", "cannot read"),
-        ("config.json", "[" * 100_000, "which game"),
+        ("config.json", None, "does not exist"),
+        ("config.json", "a directory", "is a folder"),
+        ("config.json", "[" * 100_000, "nested"),
         ("config.json", '{"game": "go"}', "go"),
         ("config.json", '{"game": 5}', "5"),
-        ("config.json", b"\xff\xfe\xff", "which game"),
+        ("config.json", b"\xff\xfe\xff", "not text"),
     ],
 )
 def test_a_damaged_run_gets_one_line(

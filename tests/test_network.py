@@ -18,7 +18,14 @@ from slow import ASKED_FOR
 from azfit.checkpoint import checkpoints_in, load_checkpoint, remove_old, save_checkpoint
 from azfit.games import DropOldest, game_by_name
 from azfit.inference import BACKENDS, WORTH_SHARING, NetworkEvaluator
-from azfit.network import ILLEGAL, ConvolutionBody, Network, NetworkConfig, PlacePolicy
+from azfit.network import (
+    ILLEGAL,
+    ConvolutionBody,
+    Network,
+    NetworkConfig,
+    PlacePolicy,
+    parameter_count,
+)
 from solver import Rules
 from solver.errors import CorruptTableError, FadefourError, InputError, MissingTableError
 from solver.index import list_positions, position_at
@@ -150,6 +157,11 @@ def test_pieces_and_planes_are_one_input() -> None:
     assert planes[0, 1, 0, 3] == planes[0, 7, 2, 1] == 1
 
 
+@every_network
+def test_weights_are_counted_without_making_them(config: NetworkConfig) -> None:
+    assert parameter_count(config) == Network(config).parameter_count
+
+
 def test_impossible_configs_are_refused() -> None:
     for wrong in (
         {"kind": "transformer"},
@@ -160,6 +172,12 @@ def test_impossible_configs_are_refused() -> None:
         {"game": "connect4"},
         {"max_plies": True},
         {"canonical": 1},
+        {"dropout": 1.0},
+        {"dropout": "0.5"},
+        {"dropout": float("nan")},
+        {"width": 10**400},
+        {"game": None},
+        {"game": "drop-" + "9" * 5000 + "-4-4"},
     ):
         with pytest.raises(InputError):
             NetworkConfig(**wrong)

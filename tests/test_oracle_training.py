@@ -20,11 +20,15 @@ from numpy.typing import NDArray
 
 from azfit.checkpoint import checkpoints_in, load_checkpoint, read_tensors
 from azfit.network import Network, NetworkConfig
-from azfit.oracle.config import TrainingConfig, preset
+from azfit.oracle import evaluation
+from azfit.oracle import run as run_module
+from azfit.oracle.best import BestNetwork
+from azfit.oracle.config import TrainingConfig, preset, read_config
+from azfit.oracle.evaluation import Evaluation, Evaluations
 from azfit.oracle.mining import critical_nodes, mine, node_range
 from azfit.oracle.run import Run
 from azfit.oracle.sampler import SampleMix, label_nodes
-from azfit.oracle.training import read_config, train_from_oracle
+from azfit.oracle.training import train_from_oracle
 from solver import Rules, open_table, solve, write_table
 from solver.errors import InputError
 from solver.table import DenseTable
@@ -34,9 +38,9 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    found = tmp_path_factory.mktemp("table")
-    write_table(found, solve(Rules(3, 3, 3), threads=1))
-    return found
+    data = tmp_path_factory.mktemp("table")
+    write_table(data, solve(Rules(3, 3, 3), threads=1))
+    return data
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +82,7 @@ def blunders(network: Network, table: DenseTable) -> set[int]:
 
 def test_quick_preset_learns_perfect_play(table: DenseTable, tmp_path: Path) -> None:
     began = time.process_time()
-    network, evaluations = train_from_oracle(
+    network, report = train_from_oracle(
         preset("quick", table), table, tmp_path / "run", stream=None
     )
     assert blunders(network, table) == set()
@@ -87,7 +91,7 @@ def test_quick_preset_learns_perfect_play(table: DenseTable, tmp_path: Path) -> 
     with torch.inference_mode():
         wdl = network(torch.from_numpy(batch.planes)).wdl.argmax(1).numpy()
     assert (wdl == batch.wdl).all()
-    assert evaluations.held_out.keeping == 1.0
+    assert report.last.held_out.keeping == 1.0
     assert time.process_time() - began < 120  # a minute, and a busy machine
     saved, about = load_checkpoint(checkpoints_in(tmp_path / "run" / "checkpoints")[-1])
     assert about["step"] == 1000
@@ -99,10 +103,10 @@ def final_tensors(run: Path) -> dict[str, torch.Tensor]:
 
 
 def assert_same_run(run: Path, other: Path) -> None:
-    mine_, theirs = final_tensors(run), final_tensors(other)
-    assert mine_.keys() == theirs.keys()
-    for name in mine_:
-        assert torch.equal(mine_[name], theirs[name]), name
+    tensors, expected = final_tensors(run), final_tensors(other)
+    assert tensors.keys() == expected.keys()
+    for name in tensors:
+        assert torch.equal(tensors[name], expected[name]), name
 
 
 def test_a_seed_repeats_a_run_and_another_does_not(table: DenseTable, tmp_path: Path) -> None:
@@ -113,11 +117,17 @@ def test_a_seed_repeats_a_run_and_another_does_not(table: DenseTable, tmp_path: 
     assert not torch.equal(one["network.body.first.weight"], other["network.body.first.weight"])
 
 
-@pytest.mark.parametrize("stop_at", [1, 13, 20, 25, 39])
+@pytest.mark.parametrize(("stop_at", "dropout"), [(1, 0), (13, 0.2), (20, 0), (25, 0), (39, 0)])
 def test_an_interrupted_run_resumes_to_the_same_weights(
-    table: DenseTable, tmp_path: Path, stop_at: int, monkeypatch: pytest.MonkeyPatch
+    table: DenseTable,
+    tmp_path: Path,
+    stop_at: int,
+    dropout: float,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    train_from_oracle(tiny(), table, tmp_path / "whole", stream=None)
+    config = tiny()
+    config = replace(config, network=replace(config.network, dropout=dropout))
+    train_from_oracle(config, table, tmp_path / "whole", stream=None)
     learn = Run.learn
 
     def learn_then_press(run: Run, fraction: float) -> dict[str, float]:
@@ -128,7 +138,7 @@ def test_an_interrupted_run_resumes_to_the_same_weights(
 
     monkeypatch.setattr(Run, "learn", learn_then_press)
     with pytest.raises(KeyboardInterrupt):
-        train_from_oracle(tiny(), table, tmp_path / "cut", stream=None)
+        train_from_oracle(config, table, tmp_path / "cut", stream=None)
     monkeypatch.undo()
     assert read_tensors(tmp_path / "cut" / "resume.safetensors")[1]["step"] == stop_at
     config = read_config(tmp_path / "cut")
@@ -138,17 +148,27 @@ def test_an_interrupted_run_resumes_to_the_same_weights(
 
 CHILD = """
 import sys
-from azfit.oracle.training import read_config, train_from_oracle
+from azfit.oracle import evaluation
+from azfit.oracle.config import read_config
+from azfit.oracle.training import train_from_oracle
 from solver import Rules, open_table
+evaluation.POSITIONS = 100
 with open_table(sys.argv[1], Rules(3, 3, 3)) as table:
     train_from_oracle(read_config(sys.argv[2]), table, sys.argv[2], resume=True, stream=None)
 """
 
 
+@pytest.fixture
+def quickly_evaluated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evaluation, "POSITIONS", 100)
+
+
+@pytest.mark.usefixtures("quickly_evaluated")
 def test_a_killed_run_resumes_to_the_same_weights(
     table: DenseTable, folder: Path, tmp_path: Path
 ) -> None:
-    config = tiny(steps=150, save_seconds=0.0, evaluate_seconds=1e6)
+    # Evaluated more often than saved: what was written after the last save is repeated.
+    config = tiny(steps=150, save_seconds=0.1, evaluate_seconds=0.0)
     train_from_oracle(config, table, tmp_path / "whole", stream=None)
     run = tmp_path / "killed"
     run.mkdir()
@@ -169,8 +189,29 @@ def test_a_killed_run_resumes_to_the_same_weights(
         code = child.wait()
         assert code in (0, -signal.SIGKILL)
     assert kills == 2, "the run was over before it could be killed"
-    assert not list((run / "checkpoints").glob("*.writing"))
+    assert not list(run.rglob("*.writing"))
     assert_same_run(tmp_path / "whole", run)
+    assert metrics_lines(run) == metrics_lines(tmp_path / "whole")
+
+
+def metrics_lines(run: Path) -> list[tuple[str, int]]:
+    """Kind and step of each line."""
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    return [(line["kind"], line["step"]) for line in lines]
+
+
+@pytest.mark.usefixtures("quickly_evaluated")
+def test_lines_after_the_state_are_dropped_and_a_cut_one_too(
+    table: DenseTable, tmp_path: Path
+) -> None:
+    run, config = tmp_path / "run", tiny(evaluate_seconds=0.0)
+    train_from_oracle(config, table, run, stream=None)
+    whole, state = (run / "metrics.jsonl").read_bytes(), (run / "resume.safetensors").read_bytes()
+    later = json.dumps({"kind": "mining", "step": 40, "seconds": 9.0})
+    (run / "metrics.jsonl").write_bytes(whole + f'{later}\n{{"kind": "trai'.encode())
+    train_from_oracle(config, table, run, resume=True, stream=None)
+    assert (run / "metrics.jsonl").read_bytes() == whole
+    assert (run / "resume.safetensors").read_bytes() != state, "the time goes on"
 
 
 def test_mining_finds_exactly_the_blunders(table: DenseTable, tmp_path: Path) -> None:
@@ -181,9 +222,9 @@ def test_mining_finds_exactly_the_blunders(table: DenseTable, tmp_path: Path) ->
         critical = np.concatenate(list(critical_nodes(table, *node_range(table, network))))
         nodes, margins = mine(network, table, critical, 1.0)
         assert len(nodes) == len(set(nodes.tolist()))
-        found = set(nodes[margins < 0].tolist())
-        assert found == blunders(network, table)
-        assert len(nodes) > len(found) > 100
+        mined = set(nodes[margins < 0].tolist())
+        assert mined == blunders(network, table)
+        assert len(nodes) > len(mined) > 100
 
 
 def test_mined_positions_are_drawn(table: DenseTable, tmp_path: Path) -> None:
@@ -199,6 +240,73 @@ def test_mined_positions_are_drawn(table: DenseTable, tmp_path: Path) -> None:
     assert share == pytest.approx(1 / 3, abs=0.05)  # 0.5 beside 1 of the other sources
 
 
+def test_a_stop_is_heard_while_mistakes_are_mined(
+    table: DenseTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    critical = run_module.critical_nodes
+
+    def press_then_list(*arguments: Any) -> Iterator[NDArray[np.uint64]]:
+        signal.raise_signal(signal.SIGINT)
+        yield from critical(*arguments)
+
+    monkeypatch.setattr(run_module, "critical_nodes", press_then_list)
+    with pytest.raises(KeyboardInterrupt):
+        train_from_oracle(tiny(), table, tmp_path / "cut", stream=None)
+    monkeypatch.undo()
+    about = read_tensors(tmp_path / "cut" / "resume.safetensors")[1]
+    assert (about["step"], about["mined_rounds"]) == (20, 0)
+    train_from_oracle(tiny(), table, tmp_path / "cut", resume=True, stream=None)
+    train_from_oracle(tiny(), table, tmp_path / "whole", stream=None)
+    assert_same_run(tmp_path / "whole", tmp_path / "cut")
+
+
+# ---- the best network ----------------------------------------------------------------
+
+
+def evaluations(step: int, critical: float, held_out: float, wdl: float) -> Evaluations:
+    zeros = {"policy": 0.0, "kl": 0.0, "wdl": 0.0, "steps": 0.0, "optimal": 0.0}
+    parts = [
+        Evaluation(keeping=keeping, wdl_accuracy=wdl, overconfidence=0.0, **zeros)
+        for keeping in (held_out, critical)
+    ]
+    return Evaluations(step, *parts)
+
+
+def test_the_best_network_loses_the_fewest_critical_results(
+    table: DenseTable, tmp_path: Path
+) -> None:
+    run, best = Run(tiny(), table, tmp_path), BestNetwork(tmp_path, resume=False)
+    kept = []
+    for step, figures in enumerate(
+        (
+            (0.9, 0.9, 0.9),
+            (0.8, 1.0, 1.0),  # worse where it counts most
+            (0.95, 0.5, 0.5),
+            (0.95, 0.4, 1.0),  # of the same number of critical ones, the fewest of all
+            (0.95, 0.5, 0.6),
+            (0.95, 0.5, 0.6),  # of equals, the later one
+            (float("nan"), 1.0, 1.0),
+        )
+    ):
+        run.step = step
+        run.evaluations = evaluations(step, *figures)
+        best.offer(run, run.evaluations)
+        kept.append(load_checkpoint(tmp_path / "best.safetensors")[1]["step"])
+        resumed = BestNetwork(tmp_path, resume=True)
+        assert resumed.evaluations == best.evaluations, "a resumed run knows its best network"
+    assert kept == [0, 0, 2, 2, 4, 5, 5]
+    assert BestNetwork(tmp_path, resume=False).evaluations is None
+
+
+def test_a_damaged_best_network_is_replaced(table: DenseTable, tmp_path: Path) -> None:
+    (tmp_path / "best.safetensors").write_bytes(b"junk")
+    assert BestNetwork(tmp_path, resume=True).evaluations is None
+
+
+# ---- the folder ----------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("quickly_evaluated")
 def test_the_run_folder_tells_what_happened(table: DenseTable, tmp_path: Path) -> None:
     run = tmp_path / "run"
     config = tiny(save_seconds=0.0, evaluate_seconds=0.0, keep=2)
@@ -265,6 +373,3 @@ def test_runs_are_not_mixed_up(table: DenseTable, tmp_path: Path) -> None:
         train_from_oracle(tiny(steps=3), table, tmp_path / "run", resume=True, stream=None)
     with pytest.raises(InputError, match="no run to resume"):
         read_config(tmp_path / "nowhere")
-    (tmp_path / "run" / "config.json").write_text("{")
-    with pytest.raises(InputError, match="cannot be read"):
-        read_config(tmp_path / "run")

@@ -5,7 +5,6 @@ Drawing reads what a run has written as JSON and imports no torch.
 
 from __future__ import annotations
 
-import json
 import os.path
 from pathlib import Path
 from typing import TextIO
@@ -13,6 +12,9 @@ from typing import TextIO
 from azfit.curves.oracle import draw_oracle_run
 from azfit.self_play.iteration import read_iterations
 from solver.errors import FadefourError, InputError
+from solver.storage import read_json
+
+MOST_CONFIG_BYTES = 1 << 20
 
 
 def draw_run(folder: Path, png: Path | None = None) -> Path:
@@ -45,9 +47,7 @@ def draw_finished_run(folder: Path, stream: TextIO | None) -> None:
 def game_of_run(folder: Path) -> str:
     """The game that a run of self-play learns, from its config.json."""
     path = folder / "config.json"
-    try:
-        return str(json.loads(path.read_text())["game"])
-    except OSError as error:
-        raise InputError(f"cannot read '{path}': {error.strerror}") from None
-    except (ValueError, TypeError, KeyError, RecursionError):
-        raise InputError(f"'{path}' does not say which game the run learns: restore it") from None
+    config = read_json(path, MOST_CONFIG_BYTES, "config", "restore it")
+    if not isinstance(config, dict) or not isinstance(config.get("game"), str):
+        raise InputError(f"'{path}' does not say which game the run learns: restore it")
+    return str(config["game"])

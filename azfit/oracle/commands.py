@@ -8,45 +8,75 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from azfit.command_options import need_torch, run_option
 from solver.command_options import json_option, show, variant_options
+from solver.errors import InputError
 from solver.rules import Rules
 from solver.table import DenseTable, table_path
 
 if TYPE_CHECKING:
     from azfit.oracle.config import TrainingConfig
 
-
-def _set(config: Any, **given: Any) -> Any:
-    """The dataclass with the options that were given; None leaves an entry as it is."""
-    return replace(config, **{name: value for name, value in given.items() if value is not None})
+# What may be typed beside --resume: where the table is, how to run and how to print. All else is
+# an option of the run and was settled when it began.
+WITH_RESUME = {"run_folder", "resume", "data", "threads", "as_json"}
 
 
 @click.command("train-from-oracle")
-@run_option("config, metrics, curves, checkpoints")
-@click.option("--resume", is_flag=True, help="Go on with the run in that folder.")
+@run_option("config, metrics, curves, checkpoints, best.safetensors")
+@click.option("--resume", is_flag=True, help="Continue the run in that folder.")
 @click.option(
     "--preset",
     type=click.Choice(["quick", "default", "long"]),
     default="default",
     show_default=True,
+    help="Options that go together: quick (1,000 small steps), default (20 minutes) or long "
+    "(3 hours, mining its mistakes). Options typed besides replace the preset's.",
 )
-@click.option("--minutes", type=float, help="Budget in minutes.  [default: by preset]")
-@click.option("--steps", type=int, help="Budget in steps instead.")
-@click.option("--seed", type=int)
-@click.option("--kind", type=click.Choice(["mlp", "tower"]), help="Shape of the network.")
-@click.option("--width", type=int, help="Features (mlp) or channels (tower).")
-@click.option("--blocks", type=int, help="Residual blocks.")
-@click.option("--batch", type=int, help="Positions in a step.")
-@click.option("--learning-rate", type=float)
-@click.option("--weight-decay", type=float)
-@click.option("--clip", type=float, help="Greatest norm of the gradient.")
-@click.option("--held-out", type=float, help="Share that training never sees.")
-@click.option("--policy-target", type=click.Choice(["optimal", "keeping"]))
-@click.option("--class-weights/--no-class-weights", default=None)
-@click.option("--ema", type=float, help="Averaging of the weights, 0 for none.")
-@click.option("--mine-rounds", type=int, help="How often mistakes are mined.")
+@click.option("--minutes", type=float, help="Time budget.  [default: by preset]")
+@click.option("--steps", type=int, help="Budget in training steps, instead of --minutes.")
+@click.option("--seed", type=int, help="Seed of the weights and batches.  [default: 1]")
+@click.option(
+    "--kind",
+    type=click.Choice(["mlp", "tower"]),
+    help="Dense layers on all cells, or 3×3 convolutions.  [default: mlp]",
+)
+@click.option("--width", type=int, help="Features (mlp) or channels (tower).  [default: by preset]")
+@click.option("--blocks", type=int, help="Residual blocks.  [default: 2]")
+@click.option("--batch", type=int, help="Positions per step.  [default: by preset]")
+@click.option("--learning-rate", type=float, help="Peak learning rate.  [default: by preset]")
+@click.option("--weight-decay", type=float, help="Decoupled weight decay.  [default: 0.01]")
+@click.option("--clip", type=float, help="Largest norm of the gradient.  [default: 1]")
+@click.option(
+    "--held-out",
+    type=float,
+    help="Share of the positions that training never sees.  [default: by preset]",
+)
+@click.option(
+    "--policy-target",
+    type=click.Choice(["optimal", "keeping"]),
+    help="Spread the policy target over all depth-optimal moves, or over all moves that keep the "
+    "result.  [default: optimal]",
+)
+@click.option(
+    "--class-weights/--no-class-weights",
+    default=None,
+    help="Weight wins, draws and losses by their inverse frequency in the batch.  [default: off]",
+)
+@click.option(
+    "--ema",
+    type=float,
+    help="Decay of an exponential moving average of the weights, which is then what is evaluated "
+    "and saved; 0 for none.  [default: 0]",
+)
+@click.option(
+    "--mine-rounds",
+    type=int,
+    help="How many times to list the positions that the network plays wrong, and train on them.  "
+    "[default: by preset]",
+)
 @json_option
 @variant_options
 def train_command(
@@ -56,17 +86,13 @@ def train_command(
     run_folder: Path,
     resume: bool,
     preset: str,
-    minutes: float | None,
-    steps: int | None,
-    kind: str | None,
-    width: int | None,
-    blocks: int | None,
     as_json: bool,
-    **given: Any,
+    **options: Any,
 ) -> None:
     """Train a network from the exact table.
 
-    Ctrl-C or a crash loses at most a minute; --resume continues exactly.
+    Ctrl-C or a crash loses at most a minute; --resume continues exactly. The number of threads is
+    measured when a run begins, unless --threads is given, and kept from then on.
 
     \b
     Examples:
@@ -75,25 +101,62 @@ def train_command(
       fadefour train-from-oracle --run runs/small --n 3 --m 3 --preset quick
     """
     need_torch()
-    from azfit.oracle.config import preset as preset_of
-    from azfit.oracle.training import read_config, train_from_oracle
+    from azfit.oracle.config import preset as preset_for
+    from azfit.oracle.config import read_config
+    from azfit.oracle.training import train_from_oracle
 
+    typed_threads = threads if "threads" in _typed() else None
+    config: TrainingConfig
+    if resume:
+        _refuse_options_of_the_run()
+        config = read_config(run_folder)
+        rules = config.rules
     with DenseTable(table_path(folder, rules), rules) as table:
-        config: TrainingConfig
-        if resume:
-            config = read_config(run_folder)
-        else:
-            config = preset_of(preset, table)
-            network = _set(config.network, kind=kind, width=width, blocks=blocks)
-            if minutes is not None or steps is not None:
-                config = replace(config, minutes=minutes, steps=steps)
-            config = _set(config, network=network, threads=threads, **given)
-        _, evaluations = train_from_oracle(
-            config, table, run_folder, resume=resume, stream=None if as_json else sys.stderr
-        )
-    metrics = evaluations.to_metrics()
-    words = "  ".join(f"{name} {value:.6g}" for name, value in metrics.items())
-    show(as_json, {"run": str(run_folder), **metrics}, f"trained: {words}\nrun: {run_folder}")
+        if not resume:
+            config = _with_options(preset_for(preset, table), **options)
+        if typed_threads is not None:
+            config = replace(config, threads=typed_threads)
+        stream = None if as_json else sys.stderr
+        try:
+            _, report = train_from_oracle(config, table, run_folder, resume=resume, stream=stream)
+        except KeyboardInterrupt:
+            if stream is not None:
+                click.echo(
+                    f"to go on: fadefour train-from-oracle --run {run_folder} --resume", err=True
+                )
+            raise
+    data = "" if folder == Path("data") else f" --data {folder}"
+    next_step = f"next: fadefour grade {run_folder}{data}"
+    show(as_json, report.to_dict(), f"{report.text()}\n{next_step}")
 
+
+def _typed() -> set[str]:
+    """Names of the options that were typed, as opposed to left at their default."""
+    context = click.get_current_context()
+    sources = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
+    return {name for name in context.params if context.get_parameter_source(name) in sources}
+
+
+def _refuse_options_of_the_run() -> None:
+    typed = _typed() - WITH_RESUME
+    options = [o.opts[0] for o in click.get_current_context().command.params if o.name in typed]
+    if options:
+        raise InputError(
+            f"--resume continues a run with its own options: leave out {', '.join(options)}"
+        )
+
+
+def _with_options(config: TrainingConfig, **options: Any) -> TrainingConfig:
+    """The config with the options that were typed; None is one that was not."""
+    typed = {name: value for name, value in options.items() if value is not None}
+    shape = {name: typed.pop(name) for name in ("kind", "width", "blocks") if name in typed}
+    if "minutes" in typed or "steps" in typed:  # one kind of budget replaces the other
+        typed = {"minutes": None, "steps": None, **typed}
+    return replace(config, network=replace(config.network, **shape), **typed)
+
+
+for _option in train_command.params:
+    if isinstance(_option, click.Option) and _option.name == "threads":
+        _option.help = "Threads of torch.  [default: measured when the run begins, then kept]"
 
 COMMANDS = [train_command]

@@ -1,14 +1,20 @@
-"""The options of training from the oracle, checked once and then constant; and the presets."""
+"""The options of training from the oracle, checked once and then constant; presets; config.json."""
 
 from __future__ import annotations
 
+import json
 import math
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
 from typing import Any
 
-from azfit.network_config import NetworkConfig
+from azfit.games import DropOldest, game_by_name
+from azfit.network_config import NetworkConfig, shown
 from azfit.oracle.sampler import SampleMix
-from solver.errors import InputError
+from azfit.typed_json import from_json
+from solver.errors import InputError, MissingTableError
+from solver.rules import Rules
+from solver.storage import read_json, write_atomically
 from solver.table import DenseTable
 from solver.values import IMPOSSIBLE
 
@@ -19,10 +25,11 @@ class TrainingConfig:
 
     network: NetworkConfig = field(default_factory=NetworkConfig)
     seed: int = 1
-    threads: int = 2
-    """Of torch. Part of the config, for another number of threads rounds sums differently."""
+    threads: int | None = None
+    """Threads of torch; None: measured when the run begins. A run keeps the number, for sums of
+    another number of threads are rounded differently."""
     minutes: float | None = 20.0
-    """Time of the whole run, evaluations and saving included, over all resumes."""
+    """Of the whole run, evaluations and saving included, over all resumes."""
     steps: int | None = None
     batch: int = 1024
     learning_rate: float = 2e-3
@@ -67,37 +74,47 @@ class TrainingConfig:
             raise InputError("the budget is minutes or steps: give exactly one of them")
         for name, low, high in _WHOLE:
             value = getattr(self, name)
-            if value is None and name == "steps":
+            if value is None and name in ("steps", "threads"):
                 continue
             if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-                raise InputError(f"{name}={value!r}: use a whole number from {low} to {high}")
+                raise InputError(f"{name}={shown(value)}: use a whole number from {low} to {high}")
         for name, least, most in _REAL:
             value = getattr(self, name)
             if value is None and name == "minutes":
                 continue
-            if not isinstance(value, int | float) or not math.isfinite(value):
-                raise InputError(f"{name}={value!r}: use a number from {least} to {most}")
-            if not least <= value <= most:
-                raise InputError(f"{name}={value}: use {least} to {most}")
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            if not is_number or not least <= value <= most:  # NaN is in no range
+                raise InputError(f"{name}={shown(value)}: use a number from {least:g} to {most:g}")
+        if not isinstance(self.class_weights, bool):
+            raise InputError(f"class_weights={shown(self.class_weights)}: use true or false")
         if self.policy_target not in ("optimal", "keeping"):
-            raise InputError(f"policy_target={self.policy_target!r}: use optimal or keeping")
+            raise InputError(f"policy_target={shown(self.policy_target)}: use optimal or keeping")
         if self.policy_weight + self.wdl_weight + self.steps_weight + self.moves_weight <= 0:
             raise InputError("all weights of the loss are 0: give one of them a number above 0")
+
+    @property
+    def rules(self) -> Rules:
+        """Of the table that the network learns from."""
+        game = game_by_name(self.network.game)
+        if not isinstance(game, DropOldest):
+            raise InputError(f"there is no table of {self.network.game}: use self-play")
+        return game.rules
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, given: dict[str, Any]) -> TrainingConfig:
-        unknown = set(given) - set(cls.__dataclass_fields__)
-        if unknown:
-            raise InputError(f"training config has unknown entries: {', '.join(sorted(unknown))}")
-        values = dict(given)
-        values["network"] = NetworkConfig.from_dict(values["network"])
-        values["mix"] = SampleMix(**values["mix"])
-        if values.get("pieces") is not None:
-            values["pieces"] = tuple(values["pieces"])
-        return cls(**values)
+    def from_dict(cls, entries: Any) -> TrainingConfig:
+        """Refuses names it does not know, so that a config of another version is not misread."""
+        if not isinstance(entries, dict):
+            raise InputError(f"{shown(entries)} is no training config")
+        _refuse_unknown(entries, cls)
+        _refuse_unknown(entries.get("network"), NetworkConfig)
+        _refuse_unknown(entries.get("mix"), SampleMix)
+        try:
+            return from_json(cls, entries)
+        except (ValueError, OverflowError) as error:
+            raise InputError(str(error)) from None
 
     def rate_at(self, step: int, fraction: float) -> float:
         """The learning rate: a linear rise over the warm-up, times a cosine over the budget."""
@@ -106,15 +123,22 @@ class TrainingConfig:
         return self.learning_rate * rise * (self.final_rate + (1 - self.final_rate) * cosine)
 
     def mining_due(self, fraction: float) -> int:
-        """How many rounds of mining should have been held by this share of the budget."""
+        """How many rounds of mining there should have been by this share of the budget."""
         if self.mine_rounds == 0 or fraction < self.mine_from:
             return 0
         distance = (1 - self.mine_from) / self.mine_rounds
         return min(self.mine_rounds, 1 + int((fraction - self.mine_from) / max(distance, 1e-12)))
 
 
+def _refuse_unknown(entries: Any, kind: type[Any]) -> None:
+    known = {entry.name for entry in fields(kind)}
+    unknown = sorted(set(entries) - known) if isinstance(entries, dict) else []
+    if unknown:
+        raise InputError(f"unknown entries {shown(', '.join(unknown))}")
+
+
 _WHOLE = (
-    ("seed", 0, 2**63),
+    ("seed", 0, 2**63 - 1),
     ("threads", 1, 1024),
     ("steps", 1, 10**12),
     ("batch", 1, 10**7),
@@ -179,3 +203,32 @@ def preset(name: str, table: DenseTable) -> TrainingConfig:
         # the network may learn from all of them.
         return replace(config, minutes=180.0, held_out=0.0, mine_rounds=8)
     raise InputError(f"preset {name!r}: use {', '.join(PRESETS)}")
+
+
+# ---- config.json --------------------------------------------------------------------
+
+MOST_BYTES = 1 << 20
+
+
+def config_path(folder: Path) -> Path:
+    return folder / "config.json"
+
+
+def read_config(folder: str | Path) -> TrainingConfig:
+    """The config of a run that exists."""
+    path = config_path(Path(folder))
+    try:
+        return TrainingConfig.from_dict(read_json(path, MOST_BYTES, "config", "restore it"))
+    except MissingTableError:
+        raise InputError(f"'{folder}' is no run to resume: it has no config.json") from None
+    except InputError as error:
+        if str(path) in str(error):
+            raise
+        raise InputError(
+            f"'{path}' is no config of train-from-oracle ({error}): restore it"
+        ) from None
+
+
+def write_config(config: TrainingConfig, folder: Path) -> None:
+    text = json.dumps(config.to_dict(), indent=1) + "\n"
+    write_atomically(config_path(folder), text.encode())

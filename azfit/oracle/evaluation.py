@@ -16,6 +16,7 @@ from azfit.objective import Metrics, losses
 from azfit.oracle.config import TrainingConfig
 from azfit.oracle.sampler import Batch, SampleMix, Sampler
 from azfit.oracle.targets import EVALUATION_FIELDS, targets_of
+from azfit.typed_json import from_json
 from solver.index import node_count
 from solver.table import DenseTable
 
@@ -72,10 +73,13 @@ class Evaluations:
 
     @classmethod
     def from_metrics(cls, step: int, metrics: Metrics) -> Evaluations:
-        """What ``to_metrics`` gave."""
+        """What ``to_metrics`` gave; ValueError if it is something else."""
         names = [field.name for field in fields(Evaluation)]
         parts = [
-            Evaluation(**{n: metrics[f"{part}_{n}"] for n in names if f"{part}_{n}" in metrics})
+            from_json(
+                Evaluation,
+                {n: metrics[f"{part}_{n}"] for n in names if f"{part}_{n}" in metrics},
+            )
             for part in ("held_out", "critical")
         ]
         return cls(step, *parts)

@@ -1,21 +1,21 @@
-"""What a run tells: metrics.jsonl, TensorBoard events if that is installed, a bar or lines."""
+"""What a training run writes and shows: metrics.jsonl, TensorBoard events, a bar or plain lines."""
 
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from typing import Any, Protocol, TextIO
 
-from tqdm import tqdm
-
-from azfit.curves.oracle import draw_oracle_run
+from azfit.curves import draw_finished_run
 from azfit.metrics import tensorboard
 from azfit.objective import Metrics
 from azfit.oracle.config import TrainingConfig
+from azfit.oracle.display import display_on
+from azfit.oracle.evaluation import Evaluations
+from solver.storage import write_atomically
 
 
-class Timed(Protocol):
+class RunClock(Protocol):
     """What the log asks of a run."""
 
     config: TrainingConfig
@@ -24,81 +24,139 @@ class Timed(Protocol):
     @property
     def seconds(self) -> float: ...
 
+    @property
+    def fraction(self) -> float: ...
 
-class Log:
-    """Averages over steps until a line is due; on a terminal they stand beside the bar."""
 
-    def __init__(self, folder: Path, run: Timed, stream: TextIO | None) -> None:
-        self._folder, self._run, self._stream = folder, run, stream
-        self._file = open(folder / "metrics.jsonl", "a")  # noqa: SIM115 - closed by close()
-        self._board = tensorboard(folder)
-        config = run.config
-        self._by_steps = config.steps is not None
-        self._bar: tqdm[None] | None = None
-        if stream is not None and stream.isatty():
-            total = config.steps if self._by_steps else int(60 * (config.minutes or 0))
-            self._bar = tqdm(
-                total=total, unit="step" if self._by_steps else "s", file=stream, leave=False
-            )
+class TrainingLog:
+    """Averages over steps until a line of metrics.jsonl is due; a status line all the while."""
+
+    def __init__(
+        self, folder: Path, run: RunClock, stream: TextIO | None, keep_lines: int | None = None
+    ) -> None:
+        """keep_lines: lines of metrics.jsonl that belong to the state the run goes on from; later
+        ones, left by a run that was killed, are dropped. None keeps all of them."""
+        self._folder, self._run = folder, run
+        self._path = folder / "metrics.jsonl"
+        self.lines = self._drop_later_lines(keep_lines)
+        self._board = tensorboard(folder, purge_step=run.step + 1)
+        self._display = display_on(stream)
+        self._stream = stream
         self._sums: Metrics = {}
-        self._count, self._since = 0, time.monotonic()
+        self._steps, self._seconds = 0, 0.0
 
-    def learned(self, told: Metrics) -> None:
-        for name, value in told.items():
+    def _drop_later_lines(self, keep: int | None) -> int:
+        """Returns the number of lines that are left."""
+        if not self._path.exists():
+            return 0
+        lines = self._path.read_bytes().splitlines(keepends=True)
+        kept = [line for line in lines[:keep] if line.endswith(b"\n")]
+        if kept != lines:
+            write_atomically(self._path, b"".join(kept))
+        return len(kept)
+
+    # ---- training -------------------------------------------------------------------
+
+    def learned(self, metrics: Metrics, seconds: float) -> None:
+        """A step, and how long it took."""
+        for name, value in metrics.items():
             self._sums[name] = self._sums.get(name, 0.0) + value
-        self._count += 1
-        if self._bar is not None:
-            done = self._run.step if self._by_steps else self._run.seconds
-            self._bar.update(min(done, self._bar.total) - self._bar.n)
-            if self._count % 20 == 0:
-                self._bar.set_postfix_str(_short(self._averages()))
+        self._steps += 1
+        self._seconds += seconds
+        self._display.status(self._status, self._run.fraction)
+
+    def doing(self, label: str, share: float) -> None:
+        """What goes on between two steps, and the share of it that is done."""
+        self._display.status(lambda: f"{self._spent()}  {label}: {share:.0%}", self._run.fraction)
+
+    def _status(self) -> str:
+        return f"{self._spent()}  {_in_words(self._averages())}"
+
+    def _spent(self) -> str:
+        return budget_spent(self._run)
 
     def _averages(self) -> Metrics:
-        told = {name: value / max(1, self._count) for name, value in self._sums.items()}
-        passed = max(1e-9, time.monotonic() - self._since)
-        told["positions_per_second"] = self._count * self._run.config.batch / passed
-        return told
+        averages = {name: value / max(1, self._steps) for name, value in self._sums.items()}
+        rate = self._steps * self._run.config.batch / max(1e-9, self._seconds)
+        return {**averages, "positions_per_second": rate}
 
-    def flush(self, kind: str, told: Metrics | None = None) -> None:
-        """One line of metrics: averages of the steps since the last one, or what is given."""
-        if told is None:
-            if not self._count:
-                return
-            told = self._averages()
-            self._sums, self._count, self._since = {}, 0, time.monotonic()
+    def flush_training(self) -> None:
+        """The averages of the steps since the last time, as a line of metrics.jsonl."""
+        if self._steps:
+            self._write("training", self._averages())
+            self._sums, self._steps, self._seconds = {}, 0, 0.0
+
+    # ---- results --------------------------------------------------------------------
+
+    def mined(self, metrics: Metrics) -> None:
+        self._write("mining", metrics)
+        self._say_at_step("mining", metrics)
+
+    def evaluated(self, evaluations: Evaluations) -> None:
+        held_out = "held-out" if self._run.config.held_out else "all"
+        for kind, label, evaluation in (
+            ("held_out", held_out, evaluations.held_out),
+            ("critical", "critical", evaluations.critical),
+        ):
+            self._write(kind, evaluation.to_metrics())
+            self._say_at_step(label, evaluation.to_metrics())
+
+    def say(self, text: str) -> None:
+        """One line for the user."""
+        self._display.line(text)
+
+    def _say_at_step(self, label: str, metrics: Metrics) -> None:
+        run = self._run
+        self.say(f"{run.seconds:7.0f} s  step {run.step:7,}  {label:<8}  {_in_words(metrics)}")
+
+    def _write(self, kind: str, metrics: Metrics) -> None:
         run = self._run
         line: dict[str, Any] = {"kind": kind, "step": run.step, "seconds": round(run.seconds, 2)}
-        self._file.write(json.dumps(line | told) + "\n")
-        self._file.flush()
+        with open(self._path, "a") as out:
+            out.write(json.dumps(line | metrics) + "\n")
+        self.lines += 1
         if self._board is not None:
-            for name, value in told.items():
+            for name, value in metrics.items():
                 self._board.add_scalar(f"{kind}/{name}", value, run.step)
-        if self._stream is not None:
-            text = f"{run.seconds:7.0f} s  step {run.step:7d}  {kind:<9} {_short(told)}"
-            if self._bar is not None:
-                self._bar.write(text, file=self._stream)
-            else:
-                print(text, file=self._stream, flush=True)
 
     def close(self) -> None:
-        self._file.close()
+        self._display.close()
         if self._board is not None:
             self._board.close()
-        if self._bar is not None:
-            self._bar.close()
-        draw_oracle_run(self._folder / "metrics.jsonl", self._folder / "curves.png")
+        draw_finished_run(self._folder, self._stream)
 
 
-def _short(told: Metrics) -> str:
-    formats = {
-        "loss": "loss {:.4f}",
-        "kl": "KL {:.4f}",
-        "accuracy": "move {:.2%}",
-        "keeping": "keeping {:.4%}",
-        "optimal": "optimal {:.3%}",
-        "wdl_accuracy": "wdl {:.3%}",
-        "positions_per_second": "{:,.0f} pos/s",
-        "mined": "mined {:,.0f}",
-        "mined_blunders": "blunders {:,.0f}",
-    }
-    return "  ".join(text.format(told[name]) for name, text in formats.items() if name in told)
+def budget_spent(run: RunClock) -> str:
+    """``9.8 s of 60 s``, ``10.2 of 20 min`` or ``step 412 of 1,000, 12 s left``."""
+    if run.config.minutes is None:
+        left = ""
+        if 0 < run.fraction < 1:
+            left = f", {_duration(run.seconds * (1 / run.fraction - 1))} left"
+        return f"step {run.step:,} of {run.config.steps:,}{left}"
+    total = 60 * run.config.minutes
+    if total < 120:
+        return f"{run.seconds:.1f} s of {total:.3g} s"
+    return f"{run.seconds / 60:.1f} of {run.config.minutes:g} min"
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+
+
+FORMATS = {
+    "positions_per_second": "{:,.0f} positions/s",
+    "loss": "loss {:.4f}",
+    "keeping": "keeps result {:.4%}",
+    "optimal": "optimal {:.3%}",
+    "accuracy": "optimal {:.2%}",
+    "wdl_accuracy": "W/D/L {:.3%}",
+    "kl": "KL {:.4f}",
+    "mined": "{:,.0f} positions mined",
+    "mined_blunders": "{:,.0f} of them blunders",
+}
+
+
+def _in_words(metrics: Metrics) -> str:
+    return "  ".join(
+        text.format(metrics[name]) for name, text in FORMATS.items() if name in metrics
+    )

@@ -1,34 +1,279 @@
-"""Training a network from the exact table: one loop, and what it stands on.
+"""Training a network from the exact table: one loop.
 
     with open_table("data") as table:
         train_from_oracle(preset("default", table), table, Path("runs/first"))
 
-A run is a folder: ``config.json``, ``metrics.jsonl``, ``curves.png``, TensorBoard events,
-``checkpoints/step-*.safetensors`` (networks) and ``resume.safetensors`` (``azfit.oracle.run``).
+A run is a folder:
+
+    config.json             the options
+    metrics.jsonl           one line per evaluation, round of mining and stretch of training
+    resume.safetensors      all that the next step depends on (azfit.oracle.run)
+    checkpoints/step-*      the latest networks
+    best.safetensors        the best of those evaluated (Evaluations.rank), the later one of equals
+    curves.png, tensorboard
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
+import math
+import os.path
 import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
 import torch
 
-from azfit.network import Network
-from azfit.oracle.config import TrainingConfig, deepest_byte
-from azfit.oracle.evaluation import EvaluationBatches, Evaluations
-from azfit.oracle.log import Log
+from azfit.checkpoint import SUFFIX
+from azfit.games import game_by_name
+from azfit.network import Network, parameter_count
+from azfit.oracle.best import BestNetwork
+from azfit.oracle.config import (
+    TrainingConfig,
+    config_path,
+    deepest_byte,
+    read_config,
+    write_config,
+)
+from azfit.oracle.evaluation import EvaluationBatches
+from azfit.oracle.log import TrainingLog
+from azfit.oracle.report import TrainingReport
 from azfit.oracle.run import Run
-from solver.errors import InputError
-from solver.storage import write_atomically
+from azfit.torch_threads import Pace, choose_threads, counted_threads
+from solver.errors import FadefourError, InputError, NoRoomError
+from solver.machine import available_cores, available_memory
+from solver.storage import check_writable, writing_in
 from solver.table import DenseTable
+
+# Looked at before the work: what cannot be written would be learned in vain.
+WRITTEN = (
+    "metrics.jsonl",
+    f"resume{SUFFIX}",
+    f"best{SUFFIX}",
+    f"checkpoints/step-000000000{SUFFIX}",
+)
+
+# A run that has become slow says so again after this time.
+SLOWNESS_SECONDS = 600.0
+
+
+def train_from_oracle(
+    config: TrainingConfig,
+    table: DenseTable,
+    folder: str | Path,
+    *,
+    resume: bool = False,
+    stream: TextIO | None = sys.stderr,
+) -> tuple[Network, TrainingReport]:
+    """Trains until the budget is spent; returns the network as it is then, and a report.
+
+    resume: continue the run in this folder (``read_config`` gives its config; only the number of
+    threads may be another one). Raises KeyboardInterrupt after Ctrl-C, with the state saved.
+    """
+    folder = Path(folder)
+    check_config(config, table)
+    if resume:
+        check_resumed(config, folder)  # before the folder is made
+    try:
+        with writing_in(folder):
+            if resume:
+                check_resumed(config, folder)
+            elif os.path.lexists(config_path(folder)):
+                raise InputError(f"'{folder}' holds a run already: use --resume, or another folder")
+            for name in WRITTEN:
+                check_writable(folder / name)
+            return _train(config, table, folder, resume, stream)
+    except FadefourError:
+        raise
+    except OSError as error:
+        raise NoRoomError(
+            f"cannot go on in '{folder}' ({error.strerror or error}): what was saved is kept; see "
+            "to the folder, then go on with --resume"
+        ) from error
+
+
+def check_config(config: TrainingConfig, table: DenseTable) -> None:
+    """The network must be one for this table, and fit into memory."""
+    rules = table.rules
+    game = f"drop-{rules.n}-{rules.m}-{rules.k}"
+    if config.network.game != game:
+        raise InputError(f"the network plays {config.network.game}, the table is for {game}")
+    deepest = deepest_byte(table)
+    if config.network.max_plies < deepest:
+        raise InputError(
+            f"max_plies={config.network.max_plies}: the table has games of {deepest} plies"
+        )
+    needed, free = memory_needed(config), available_memory()
+    if needed > free:
+        raise NoRoomError(
+            f"this training takes about {needed / 1e9:.1f} GB of memory, and {free / 1e9:.1f} GB "
+            "are free: use a smaller --width, --blocks or --batch"
+        )
+
+
+def memory_needed(config: TrainingConfig) -> int:
+    """Bytes, roughly: weights, gradients, two averages of the optimiser and perhaps one of the
+    weights; of a batch, its planes and what the layers keep for the way back."""
+    network, game = config.network, game_by_name(config.network.game)
+    cells = game.rows * game.columns
+    copies = 5 if config.ema else 4
+    features = network.width * (cells if network.kind == "tower" else 1)
+    outcomes = game.actions * (network.max_plies + 2) if network.rate_moves else 0
+    position = 3 * game.plane_shape[0] * cells + 4 * features * (network.blocks + 1) + 4 * outcomes
+    return 4 * (copies * parameter_count(network) + config.batch * position)
+
+
+def check_resumed(config: TrainingConfig, folder: Path) -> None:
+    stored = read_config(folder)
+    if replace(stored, threads=config.threads) != config:
+        raise InputError(f"'{folder}' was begun with another config: resume it with its own")
+
+
+# ---- the loop -----------------------------------------------------------------------
+
+
+def _train(
+    config: TrainingConfig, table: DenseTable, folder: Path, resume: bool, stream: TextIO | None
+) -> tuple[Network, TrainingReport]:
+    """For the folder's one writer."""
+    config = _settle_threads(config, table, folder, resume, stream)
+    run = Run(config, table, folder)
+    if resume:
+        run.load_state()
+    batches, best = EvaluationBatches(config, table), BestNetwork(folder, resume)
+    log = TrainingLog(folder, run, stream, run.metrics_lines)
+    try:
+        with _interruptible() as is_asked_to_stop:
+            report = _Training(run, batches, best, log).run_to_its_end(is_asked_to_stop)
+    finally:
+        log.close()
+    return run.trained.eval(), report
+
+
+def _settle_threads(
+    config: TrainingConfig, table: DenseTable, folder: Path, resume: bool, stream: TextIO | None
+) -> TrainingConfig:
+    """Measures the number of threads if none is given, sets it, and writes the config with it."""
+    note = None
+    if config.threads is None:
+        trial = Run(config, table, folder)  # one of its own: the real one begins with step 0
+        choice = choose_threads(lambda: trial.learn(0.0), available_cores())
+        config = replace(config, threads=choice.threads)
+        note = f"torch runs on {choice.describe('steps')}; --threads N sets the number"
+    assert config.threads is not None
+    torch.set_num_threads(config.threads)
+    before = read_config(folder).threads if resume else None
+    if resume and before == config.threads:
+        note = f"torch runs on {counted_threads(config.threads)}, as this run did before"
+    elif before is not None:
+        note = (
+            f"torch runs on {counted_threads(config.threads)} instead of {before}: sums are "
+            "rounded differently from here on"
+        )
+    if before != config.threads:
+        write_config(config, folder)
+    if note is not None and stream is not None:
+        print(note, file=stream, flush=True)
+    return config
+
+
+class _StopAskedError(Exception):
+    """Someone asked to stop in the middle of mining."""
+
+
+class _Training:
+    """The loop over the steps of a run, with what happens between them."""
+
+    def __init__(
+        self, run: Run, batches: EvaluationBatches, best: BestNetwork, log: TrainingLog
+    ) -> None:
+        self._run, self._batches, self._best, self._log = run, batches, best, log
+        self._pace = Pace()
+        self._slowness_mentioned_at = -math.inf
+
+    def run_to_its_end(self, is_asked_to_stop: Callable[[], bool]) -> TrainingReport:
+        run, log = self._run, self._log
+        self._take_steps(is_asked_to_stop)
+        log.flush_training()
+        run.save_state(log.lines)  # a second Ctrl-C may cut the evaluation off
+        if run.evaluations is None or run.evaluations.step != run.step:
+            self._evaluate()
+        self._save()
+        if run.fraction < 1:
+            raise KeyboardInterrupt
+        assert run.evaluations is not None
+        best = self._best.evaluations or self._best.offer(run, run.evaluations)
+        return TrainingReport(
+            run.folder, run.config, run.step, run.seconds, run.evaluations, best, self._best.path
+        )
+
+    def _take_steps(self, is_asked_to_stop: Callable[[], bool]) -> None:
+        run, config = self._run, self._run.config
+        saved_at = evaluated_at = time.monotonic()
+        while (fraction := run.fraction) < 1 and not is_asked_to_stop():
+            try:
+                self._mine_if_due(fraction, is_asked_to_stop)
+            except _StopAskedError:
+                return
+            self._learn(fraction)
+            if time.monotonic() - evaluated_at >= config.evaluate_seconds:
+                self._evaluate()
+                evaluated_at = time.monotonic()
+            if time.monotonic() - saved_at >= config.save_seconds:
+                self._save()
+                saved_at = time.monotonic()
+
+    def _mine_if_due(self, fraction: float, is_asked_to_stop: Callable[[], bool]) -> None:
+        def report(label: str, share: float) -> None:
+            if is_asked_to_stop():
+                raise _StopAskedError
+            self._log.doing(label, share)
+
+        mined = self._run.mine_if_due(fraction, report)
+        if mined is not None:
+            self._log.mined(mined.to_metrics())
+
+    def _learn(self, fraction: float) -> None:
+        began = time.monotonic()
+        metrics = self._run.learn(fraction)
+        if not math.isfinite(metrics["loss"]):
+            raise FadefourError(
+                f"the loss of step {self._run.step:,} is not finite: begin another run with a "
+                f"--learning-rate below {self._run.config.learning_rate:g}"
+            )
+        seconds = time.monotonic() - began
+        self._log.learned(metrics, seconds)
+        if self._pace.took(seconds):
+            self._mention_slowness()
+
+    def _mention_slowness(self) -> None:
+        """Once in a while."""
+        if time.monotonic() - self._slowness_mentioned_at < SLOWNESS_SECONDS:
+            return
+        self._slowness_mentioned_at = time.monotonic()
+        remedy = "it goes on as the machine allows"
+        if self._run.config.threads != 1:
+            remedy = "if that lasts, stop it and go on with --resume --threads 1"
+        self._log.say(
+            f"only {self._pace.latest:.3g} steps/s, it was {self._pace.best:.3g}: other work keeps "
+            f"the machine busy; {remedy}"
+        )
+
+    def _evaluate(self) -> None:
+        run = self._run
+        self._log.flush_training()
+        run.evaluations = self._batches.evaluate(run.trained, run.step)
+        self._log.evaluated(run.evaluations)
+        self._best.offer(run, run.evaluations)
+
+    def _save(self) -> None:
+        self._run.save_state(self._log.lines)
+        self._run.save_checkpoint()
 
 
 @contextlib.contextmanager
@@ -49,92 +294,3 @@ def _interruptible() -> Iterator[Callable[[], bool]]:
         yield asked.is_set
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-# ---- the loop -----------------------------------------------------------------------
-
-
-def train_from_oracle(
-    config: TrainingConfig,
-    table: DenseTable,
-    folder: str | Path,
-    *,
-    resume: bool = False,
-    stream: TextIO | None = sys.stderr,
-) -> tuple[Network, Evaluations]:
-    """Trains until the budget is spent; returns the network and its last evaluation.
-
-    resume: continue the run in this folder (``read_config`` gives its config). Raises
-    KeyboardInterrupt after Ctrl-C, with the state saved.
-    """
-    folder = Path(folder)
-    _prepare(config, table, folder, resume)
-    torch.set_num_threads(config.threads)
-    run = Run(config, table, folder)
-    if resume:
-        run.load_state()
-    batches = EvaluationBatches(config, table)
-    log = Log(folder, run, stream)
-    saved_at = evaluated_at = time.monotonic()
-    try:
-        with _interruptible() as is_asked_to_stop:
-            while (fraction := run.fraction) < 1 and not is_asked_to_stop():
-                mined = run.mine_if_due(fraction)
-                if mined is not None:
-                    log.flush("mining", mined.to_metrics())
-                log.learned(run.learn(fraction))
-                if time.monotonic() - evaluated_at >= config.evaluate_seconds:
-                    log.flush("training")
-                    _evaluate(run, batches, log)
-                    evaluated_at = time.monotonic()
-                if time.monotonic() - saved_at >= config.save_seconds:
-                    run.save_state(0)
-                    run.save_checkpoint()
-                    saved_at = time.monotonic()
-            log.flush("training")
-            evaluations = _evaluate(run, batches, log)
-            run.save_state(0)
-            run.save_checkpoint()
-            if run.fraction < 1:
-                raise KeyboardInterrupt
-    finally:
-        log.close()
-    return run.trained.eval(), evaluations
-
-
-def _evaluate(run: Run, batches: EvaluationBatches, log: Log) -> Evaluations:
-    run.evaluations = batches.evaluate(run.trained, run.step)
-    log.flush("held_out", run.evaluations.held_out.to_metrics())
-    log.flush("critical", run.evaluations.critical.to_metrics())
-    return run.evaluations
-
-
-def read_config(folder: str | Path) -> TrainingConfig:
-    """The config of a run that exists."""
-    path = Path(folder) / "config.json"
-    try:
-        return TrainingConfig.from_dict(json.loads(path.read_text()))
-    except (FileNotFoundError, NotADirectoryError):
-        raise InputError(f"'{folder}' is no run to resume: it has no config.json") from None
-    except (ValueError, TypeError, KeyError) as error:
-        raise InputError(f"'{path}' cannot be read: {str(error).splitlines()[0]}") from None
-
-
-def _prepare(config: TrainingConfig, table: DenseTable, folder: Path, resume: bool) -> None:
-    rules = table.rules
-    game = f"drop-{rules.n}-{rules.m}-{rules.k}"
-    if config.network.game != game:
-        raise InputError(f"the network plays {config.network.game}, the table is for {game}")
-    deepest = deepest_byte(table)
-    if config.network.max_plies < deepest:
-        raise InputError(
-            f"max_plies={config.network.max_plies}: the table has games of {deepest} plies"
-        )
-    if resume:
-        if read_config(folder) != config:
-            raise InputError(f"'{folder}' was begun with another config: resume it with its own")
-        return
-    if (folder / "config.json").exists():
-        raise InputError(f"'{folder}' holds a run already: use --resume, or another folder")
-    text = json.dumps(config.to_dict(), indent=1) + "\n"
-    write_atomically(folder / "config.json", text.encode())
