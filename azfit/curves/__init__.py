@@ -9,12 +9,10 @@ import os.path
 from pathlib import Path
 from typing import TextIO
 
-from azfit.curves.oracle import draw_oracle_run
+from azfit.curves.oracle import MOST_CONFIG_BYTES, draw_oracle_run
 from azfit.self_play.iteration import read_iterations
 from solver.errors import FadefourError, InputError
 from solver.storage import read_json
-
-MOST_CONFIG_BYTES = 1 << 20
 
 
 def draw_run(folder: Path, png: Path | None = None) -> Path:

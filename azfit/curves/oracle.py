@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from azfit.metrics import read_metrics
-from solver.errors import InputError
+from solver.errors import FadefourError, InputError
 from solver.plotting import pyplot, save_png
+from solver.storage import read_json
 
 # A run shorter than this is drawn against seconds, a longer one against minutes.
 SHORT_RUN_SECONDS = 180.0
+
+MOST_CONFIG_BYTES = 1 << 20
 
 # Where the logarithmic part of an axis ends if no value is above 0.
 SMALLEST_DECADE = 1e-5
@@ -29,13 +32,17 @@ class Curve:
 
 @dataclass(frozen=True)
 class Panel:
+    """Curves on one pair of axes."""
+
     title: str
     curves: list[Curve]
+    is_share: bool
+    """Values are shares, written as percentages."""
 
 
 def draw_oracle_run(metrics_path: Path, png: Path) -> None:
     """Draws the PNG; InputError without matplotlib, or if there is nothing to draw."""
-    panels = _panels(read_metrics(metrics_path))
+    panels = _panels(read_metrics(metrics_path), _evaluated_positions(metrics_path.parent))
     curves = [curve for panel in panels for curve in panel.curves]
     if not curves:
         raise InputError(f"'{metrics_path}' has nothing to draw yet: let the run go on")
@@ -48,40 +55,37 @@ def draw_oracle_run(metrics_path: Path, png: Path) -> None:
         for curve in panel.curves:
             times = [second if short else second / 60 for second in curve.seconds]
             axis.plot(times, curve.values, marker=".", label=curve.label, clip_on=False, zorder=3)
-        _scale(axis, [value for curve in panel.curves for value in curve.values])
+        _scale(axis, panel)
         if panel.curves:
             axis.legend()
     figure.tight_layout()
     save_png(figure, png)
 
 
-def _panels(metrics: list[dict[str, Any]]) -> list[Panel]:
+def _evaluated_positions(folder: Path) -> str:
+    """What the run calls held_out: if it holds nothing out, all positions."""
+    try:
+        config = read_json(folder / "config.json", MOST_CONFIG_BYTES, "config")
+    except FadefourError:
+        return "held-out"
+    nothing = isinstance(config, dict) and config.get("held_out") == 0
+    return "all" if nothing else "held-out"
+
+
+def _panels(metrics: list[dict[str, Any]], held_out: str) -> list[Panel]:
     losses = {"loss": "all", "kl": "policy, KL", "wdl": "win/draw/loss", "moves": "moves"}
-    evaluated = {"held_out": "held-out", "critical": "critical"}
-    return [
-        Panel(
-            "loss (training)",
-            [
-                curve
-                for name, label in losses.items()
-                if (curve := _curve(metrics, "training", name, label))
-            ],
-        ),
-        *(
-            Panel(
-                title,
-                [
-                    _missed(curve)
-                    for kind, label in evaluated.items()
-                    if (curve := _curve(metrics, kind, name, label))
-                ],
-            )
-            for name, title in (
-                ("keeping", "share of moves that lose the result"),
-                ("wdl_accuracy", "share of win/draw/loss judged wrong"),
-            )
-        ),
-    ]
+    training = [_curve(metrics, "training", name, label) for name, label in losses.items()]
+    panels = [Panel("loss (training)", [curve for curve in training if curve], False)]
+    for name, title in (
+        ("keeping", "moves that lose the result"),
+        ("wdl_accuracy", "win/draw/loss judged wrong"),
+    ):
+        right = [
+            _curve(metrics, "held_out", name, held_out),
+            _curve(metrics, "critical", name, "critical"),
+        ]
+        panels.append(Panel(title, [_missed(curve) for curve in right if curve], True))
+    return panels
 
 
 def _curve(metrics: list[dict[str, Any]], kind: str, name: str, label: str) -> Curve | None:
@@ -107,9 +111,17 @@ def _missed(curve: Curve) -> Curve:
     return Curve(curve.label, curve.seconds, [max(0.0, 1 - value) for value in curve.values])
 
 
-def _scale(axis: Any, values: list[float]) -> None:
+def _scale(axis: Any, panel: Panel) -> None:
     """A logarithmic axis that ends in a 0: zero errors are what a run hopes for, so they show."""
-    above = [value for value in values if value > 0]
+    from matplotlib.ticker import FuncFormatter, SymmetricalLogLocator
+
+    above = [value for curve in panel.curves for value in curve.values if value > 0]
     smallest = 10.0 ** math.floor(math.log10(min(above))) if above else SMALLEST_DECADE
+    largest = max(above, default=10 * smallest)
     axis.set_yscale("symlog", linthresh=smallest, linscale=0.5)
-    axis.set_ylim(0, 2 * max(above, default=10 * smallest))
+    axis.set_ylim(0, 2 * largest)
+    between = (1, 2, 5) if largest < 100 * smallest else (1,)
+    axis.yaxis.set_major_locator(SymmetricalLogLocator(linthresh=smallest, base=10, subs=between))
+    axis.yaxis.set_major_formatter(
+        FuncFormatter(lambda value, _: f"{100 * value:g} %" if panel.is_share else f"{value:g}")
+    )
