@@ -5,13 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 from azfit.games import DropOldest
-from azfit.players import NetworkPlayer, Player, SearchPlayer
+from azfit.players import TREES, NetworkPlayer, Player, SearchPlayer
 from azfit.search_config import SearchConfig
 from solver.errors import InputError, MissingTableError
 from solver.extras import need
+from solver.machine import available_cores
 
 SHIPPED = "shipped"
 BEST = "best.safetensors"
+
+# Boards on which threads are measured; the batches of a grade are larger and like the same number.
+MEASURED_BATCH = 1 << 12
 
 _SHIPPED_FILE = Path(__file__).resolve().parent.parent / "data" / "network_4x4_m4.safetensors"
 
@@ -63,7 +67,7 @@ def load_player(
     checkpoint: ``"shipped"`` (the network for 4 x 4 that comes with the project), a
     ``.safetensors`` file, or the folder of a run, whose best network is meant. Any game.
     sims: search with this many simulations per move; None: the network alone.
-    threads: for torch; None: as torch is set.
+    threads: for torch; None: what is fastest here, by a measurement of half a second.
     backend: what runs the network, see ``azfit.inference``; None: torch, on which all published
     grades and proofs rest.
     max_plies: a search counts a game that gets so far as a draw; None: the game's own cap.
@@ -78,6 +82,8 @@ def load_player(
         raise InputError(f"sims={sims}: use at least 1, or None for the network alone")
     network, about = load_checkpoint(checkpoint_path(checkpoint))
     evaluator = NetworkEvaluator(network, backend, threads)
+    if threads is None:
+        evaluator.choose_threads(TREES if sims else MEASURED_BATCH, available_cores())
     name, sha256 = player_name(checkpoint), str(about["sha256"])
     if sims is None:
         player: Player = NetworkPlayer(network.game, evaluator, name=name, sha256=sha256)

@@ -63,7 +63,7 @@ def play_command(
             table = opened.enter_context(open_table(folder, variant.rules))
             opponent: Player = CanonicalPlayer(TablePlayer(table))
         else:
-            opponent = load_player(against, sims, threads)
+            opponent = load_player(against, sims, threads or 1)  # one board at a time
             variant.check(opponent.game, against)
             rules, table = drop_oldest_of(opponent).rules, None
             if table_path(folder, rules).exists():

@@ -51,15 +51,13 @@ game_option = click.option(
 )
 
 
-def refuse_options_of_drop(*names: str) -> None:
-    """One line if an option was given that means nothing for Connect Four."""
+def refuse_typed(*names: str, where: str = "with --game connect4") -> None:
+    """One line if one of these options was typed where it has no effect."""
     context = click.get_current_context()
     for option in context.command.params:
-        given = context.get_parameter_source(option.name or "")
-        if option.name in names and given is click.core.ParameterSource.COMMANDLINE:
-            raise InputError(
-                f"{option.opts[0]} is for drop-oldest: --game connect4 has no use of it"
-            )
+        typed = context.get_parameter_source(option.name or "")
+        if option.name in names and typed is click.core.ParameterSource.COMMANDLINE:
+            raise InputError(f"{option.opts[0]} has no effect {where}: leave it out")
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for scripts.")

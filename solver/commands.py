@@ -14,7 +14,7 @@ from solver.command_options import (
     game_option,
     json_option,
     progress_for,
-    refuse_options_of_drop,
+    refuse_typed,
     show,
     table_option,
     variant_options,
@@ -169,7 +169,7 @@ def verify_command(
       fadefour verify --game connect4 Test_L3_R1.txt Test_L2_R1.txt
     """
     if game == "connect4":
-        refuse_options_of_drop("n", "m", "k", "data", "threads")
+        refuse_typed("n", "m", "k", "data", "threads")
         _verify_connect4(files, as_json)
         return
     if files:
@@ -262,7 +262,7 @@ def probe_command(
     """
     del threads  # one position
     if game == "connect4":
-        refuse_options_of_drop("n", "m", "k", "data", "threads", "table_file")
+        refuse_typed("n", "m", "k", "data", "threads", "table_file")
         _probe_connect4(position, as_json)
         return
     asked = Position.parse(position, rules)

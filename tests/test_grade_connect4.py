@@ -181,6 +181,17 @@ def test_labels_that_cannot_be_kept_are_used_all_the_same(few: LabelledSet, tmp_
     assert "not kept" in warning and "\n" not in warning
 
 
+def test_a_folder_that_cannot_be_written_costs_no_grade(
+    fadefour: Command, checkpoint: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    data = ("--data", tmp_path / "file" / "data")
+    ended = fadefour("grade", checkpoint, "--sets", POSITIONS, *data, "--json")
+    assert ended.code == 0, ended.err
+    assert json.loads(ended.out)["grades"][0]["overall"]["positions"] == 120
+    assert ended.err.count("not kept") == 1 and len(ended.err.strip().splitlines()) == 1
+
+
 def test_a_search_of_another_thread_can_be_stopped() -> None:
     """The empty board takes a minute."""
     with Connect4Solver() as solver:

@@ -71,13 +71,13 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 @dataclass(frozen=True)
 class Certificate:
-    """What was found out about a player; see the top of this file."""
+    """A proof or a refutation for one player; see the top of this file."""
 
     kind: str
     """``unbeaten`` or ``refuted``."""
     rules: Rules
     sides: str
-    """The colours of which it speaks: ``x``, ``y`` or ``xy``."""
+    """The colours that it is about: ``x``, ``y`` or ``xy``."""
     player: PlayerInfo
     symmetric: bool
     queues: Queues
@@ -85,7 +85,7 @@ class Certificate:
     moves: Queues
     """int8 [N]: the player's move in each; none in a compact certificate."""
     line: tuple[int, ...] = ()
-    """Of a refutation: the moves from the empty board."""
+    """The moves of a refutation, from the empty board."""
     smallest_margin: float | None = None
     """How far the player's closest decision was from another move, if it says; see ``Choices``."""
     visited: int = 0
@@ -98,7 +98,7 @@ class Certificate:
 
     @property
     def is_compact(self) -> bool:
-        """Whether the moves are left out, for the checkpoint to tell."""
+        """Whether the moves are left out: then they are the checkpoint's to give."""
         return len(self.queues) > 0 and not len(self.moves)
 
     @property
@@ -148,9 +148,9 @@ def canonical(certificate: Certificate) -> tuple[Certificate, NDArray[np.uint64]
     nodes = np.empty(len(queues), np.uint64)
     transforms = np.empty(len(queues), np.uint8)
     for first in range(0, len(queues), AT_A_TIME):
-        some = slice(first, first + AT_A_TIME)
-        nodes[some], transforms[some] = find_nodes(
-            *listed_positions(rules, queues[some]).arrays, rules
+        rows = slice(first, first + AT_A_TIME)
+        nodes[rows], transforms[rows] = find_nodes(
+            *listed_positions(rules, queues[rows]).arrays, rules
         )
     order = np.argsort(nodes)
     moves = certificate.moves
@@ -161,13 +161,13 @@ def canonical(certificate: Certificate) -> tuple[Certificate, NDArray[np.uint64]
 
 def _boards(rules: Rules, nodes: NDArray[np.uint64]) -> Queues:
     """The canonical boards of these nodes as the player sees them, int8 [N, 2m]."""
-    found = [np.empty((0, 2 * rules.m), np.int8)]
+    boards = [np.empty((0, 2 * rules.m), np.int8)]
     for first in range(0, len(nodes), AT_A_TIME):
         x, y, to_move = look_up_positions(nodes[first : first + AT_A_TIME], rules)
-        mine = np.where(to_move[:, None] == 0, x, y)
-        theirs = np.where(to_move[:, None] == 0, y, x)
-        found.append(np.concatenate([mine, theirs], axis=1))
-    return np.concatenate(found)
+        mover = np.where(to_move[:, None] == 0, x, y)
+        opponent = np.where(to_move[:, None] == 0, y, x)
+        boards.append(np.concatenate([mover, opponent], axis=1))
+    return np.concatenate(boards)
 
 
 def _packed(certificate: Certificate) -> tuple[Certificate, dict[str, Any]]:

@@ -21,7 +21,7 @@ from azfit.command_options import (
 )
 from azfit.games import Connect4, DropOldest, game_by_name
 from azfit.loading import load_player
-from solver.command_options import json_option, progress_for, show
+from solver.command_options import json_option, progress_for, refuse_typed, show
 from solver.errors import FadefourError, InputError
 from solver.rules import Rules
 from solver.storage import check_writable
@@ -86,14 +86,7 @@ def certify_command(
       fadefour certify shipped --check data/network_4x4_m4.certificate.npz
     """
     if certificate_file is not None:
-        for name, typed in (
-            ("--as", side != "both"),
-            ("--out", out is not None),
-            ("--compact", compact),
-            ("--convert", convert),
-        ):
-            if typed:
-                raise InputError(f"{name} has no effect with --check: leave it out")
+        refuse_typed("side", "out", "compact", "convert", where="with --check")
         _check(certificate_file, checkpoint, variant, sims, threads, as_json)
         return
     if checkpoint is None:

@@ -20,7 +20,7 @@ from azfit.command_options import (
 )
 from azfit.games import Connect4, DropOldest, Game, game_by_name
 from azfit.loading import load_player
-from solver.command_options import json_option, progress_for, show
+from solver.command_options import json_option, progress_for, refuse_typed, show
 from solver.errors import InputError
 from solver.storage import check_writable
 from solver.table import open_table
@@ -109,7 +109,10 @@ def grade_command(
         raise InputError("--all and --sample exclude each other: give one of them")
     game = _common_game(checkpoints, game_name, variant)
     if isinstance(game, Connect4):
-        _refuse_typed("grade_all", "in_play", "opening_plies", "png", "blunders")
+        refuse_typed(
+            *("grade_all", "in_play", "opening_plies", "png", "blunders"),
+            where="on a Connect Four network",
+        )
         grade_connect4_networks(
             Connect4Request(checkpoints, sims, threads, sets, sample, seed, folder), as_json
         )
@@ -157,15 +160,6 @@ def _common_game(
     (game,) = games
     assert isinstance(game, Connect4 | DropOldest)
     return game
-
-
-def _refuse_typed(*names: str) -> None:
-    """One line if an option was typed that has no effect on a grade of Connect Four."""
-    context = click.get_current_context()
-    for option in context.command.params:
-        typed = context.get_parameter_source(option.name or "")
-        if option.name in names and typed is click.core.ParameterSource.COMMANDLINE:
-            raise InputError(f"{option.opts[0]} has no effect on a Connect Four network")
 
 
 # ---- drop-oldest --------------------------------------------------------------------------------

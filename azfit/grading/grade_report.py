@@ -14,6 +14,7 @@ from azfit.grading.in_play import InPlay
 from azfit.grading.tally import RESULTS, Group, wilson
 from solver.drawing import line_of, outcome
 from solver.plotting import pyplot, save_png
+from solver.wording import counted, duration
 
 HEAD = ("positions", "blunders", "keeps result", "optimal", "W/D/L right", "calib. err", "ply err")
 
@@ -52,7 +53,7 @@ def _groups(grade: Grade) -> list[tuple[str, Group]]:
     for plies, group in grade.by_depth().items():
         rows.append((f"{'win' if plies % 2 else 'loss'} in {plies}", group))
     for pieces, group in grade.by_pieces().items():
-        rows.append((f"{pieces} {'piece' if pieces == 1 else 'pieces'}", group))
+        rows.append((counted(pieces, "piece"), group))
     rows += [(f"{side.upper()} to move", group) for side, group in grade.by_side().items()]
     return rows
 
@@ -81,7 +82,8 @@ def _interval(grade: Grade) -> list[str]:
         return []
     low, high = wilson(whole.keeping, whole.positions)
     return [
-        f"95 % interval of the blunder rate over all positions: {1 - high:.3e} to {1 - low:.3e}",
+        "blunder rate over all positions, with 95 % confidence: "
+        f"{100 * (1 - high):.2g} % to {100 * (1 - low):.2g} %",
     ]
 
 
@@ -121,14 +123,9 @@ def in_play_text(matches: Sequence[InPlay]) -> str:
 
 def cost_of_all(positions: int, seconds: float) -> str:
     """What a grade of every position would take, after a grade of a sample."""
-    for unit, length in (("hour", 3600), ("minute", 60), ("second", 1)):
-        if seconds >= 1.5 * length or length == 1:
-            count = max(1, round(seconds / length))
-            duration = f"{count} {unit}{'' if count == 1 else 's'}"
-            break
     return (
-        f"This was a sample. All {positions:,} positions would take about {duration} here: "
-        "use --all."
+        f"This was a sample. All {positions:,} positions would take about {duration(seconds)} "
+        "here: use --all."
     )
 
 

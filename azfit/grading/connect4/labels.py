@@ -14,8 +14,6 @@ import io
 import random
 import sys
 import time
-import zipfile
-import zlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -26,16 +24,18 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from solver.archives import open_archive
 from solver.connect4 import CELLS, MEGABYTES, Connect4Position, Connect4Solver
 from solver.connect4.sets import Scored, read_set, set_files
 from solver.errors import CorruptTableError, FadefourError, InputError, MissingTableError
 from solver.kernels import check_threads
 from solver.progress import Progress, Silent
-from solver.storage import check_writable, read_bytes, write_atomically, writing_in
+from solver.storage import check_writable, write_atomically, writing_in
 
 CACHE = "connect4_labels.npz"
 SAVE_EVERY = 200  # new labels
 MOST_FILE_BYTES = 1 << 30
+MOST_LABELS = 10_000_000
 
 # Random positions: earlier ones take long to solve, later ones have few choices.
 FIRST_PLY, LAST_PLY = 8, 36
@@ -167,24 +167,20 @@ def _digest(positions: NDArray[np.bytes_], labels: NDArray[np.int16]) -> bytes:
 
 
 def _read(path: Path) -> dict[str, Label]:
+    remedy = "delete it, the solver makes it again"
     try:
-        data = read_bytes(path, MOST_FILE_BYTES, "file of labels", "delete it")
+        with open_archive(path, MOST_FILE_BYTES, "file of Connect Four labels", remedy) as file:
+            (count,) = file.arrays["positions"].shape
+            if count > MOST_LABELS:
+                raise ValueError(f"it lists {count:,} positions")
+            positions = file.read("positions", f"S{CELLS}", (count,))
+            labels = file.read("labels", np.int16, (count, 3))
+            digest = file.read("sha256", np.uint8, (hashlib.sha256().digest_size,))
+            if digest.tobytes() != _digest(positions, labels):
+                raise ValueError("its labels do not match its checksum")
+            texts = [text.decode("ascii") for text in positions.tolist()]
     except MissingTableError:
         return {}
-    try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as file:
-            positions, labels, digest = file["positions"], file["labels"], file["sha256"]
-        good = labels.shape == (len(positions), 3) and labels.dtype == np.int16
-        if not good or positions.dtype.kind != "S":
-            raise ValueError
-        if digest.tobytes() != _digest(positions, labels):
-            raise ValueError
-        texts = [text.decode("ascii") for text in positions.tolist()]
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
-        raise CorruptTableError(
-            f"'{path}' is damaged, or an older fadefour made it: delete it, it is made again "
-            "by the solver"
-        ) from None
     return {text: Label(*row) for text, row in zip(texts, labels.tolist(), strict=True)}
 
 
