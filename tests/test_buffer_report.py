@@ -14,7 +14,8 @@ from synthetic_runs import (
 )
 
 from azfit.curves import draw_run
-from azfit.diagnosis.buffer_report import findings_in, inspect_buffer, text
+from azfit.diagnosis.buffer_figures import Distinct, IterationCount, OutcomeCounts, inspect_buffer
+from azfit.diagnosis.buffer_report import text
 from azfit.diagnosis.stored_games import read_games
 from azfit.games import game_by_name
 
@@ -41,60 +42,58 @@ def run(tmp_path):
     return tmp_path
 
 
-def test_the_buffer_is_told_by_side(run):
+def test_the_buffer_is_reported_by_side(run):
     """Of 40 positions it holds 36: the first game has lost its four."""
-    told = inspect_buffer(run)
-    assert (told["games_on_disk"], told["positions_on_disk"]) == (10, 40)
-    assert (told["games"], told["positions"]) == (9, 36)
-    assert told["by_iteration"] == [
-        {"iteration": 1, "positions": 16},
-        {"iteration": 2, "positions": 20},
-    ]
-    assert told["outcomes"] == {"first_wins": 7, "second_wins": 1, "draws": 1}
-    assert told["lengths"]["mean"] == 4
-    second = told["sides"]["second"]["classes"]
-    assert second["loss"] == pytest.approx(7 / 9)
-    assert second["win"] == pytest.approx(1 / 9)
-    assert told["sides"]["second"]["outcome"] == pytest.approx(-6 / 9)
+    report = inspect_buffer(run)
+    assert (report.games_on_disk, report.positions_on_disk) == (10, 40)
+    assert (report.games, report.positions) == (9, 36)
+    assert report.by_iteration == [IterationCount(1, 16), IterationCount(2, 20)]
+    assert report.outcomes == OutcomeCounts(first_wins=7, second_wins=1, draws=1)
+    assert report.lengths.mean == 4
+    second = report.sides["second"]
+    assert second.classes["loss"] == pytest.approx(7 / 9)
+    assert second.classes["win"] == pytest.approx(1 / 9)
+    assert second.outcome == pytest.approx(-6 / 9)
+
+
+def found_in(report):
+    return {(finding.level, finding.about, finding.side) for finding in report.findings}
 
 
 def test_what_looks_wrong_in_a_buffer_is_said_in_sentences(run):
-    told = inspect_buffer(run)
-    assert [(one["level"], one["about"], one["side"]) for one in told["findings"]] == [
-        ("wrong", "contradiction", "second")
-    ]
-    assert "the second player's targets contradict each other" in text(told)
+    report = inspect_buffer(run)
+    assert found_in(report) == {("wrong", "contradiction", "second")}
+    assert "the second player's targets contradict each other" in text(report)
     # The same of ten times the games: the first player wins most, as it must in Connect Four.
-    assert told["truth"]["start"]["result"] == "win"
-    many = told | {"outcomes": {name: 10 * n for name, n in told["outcomes"].items()}}
-    about = {(one.level, one.about, one.side) for one in findings_in(many)}
-    assert ("note", "balance", "first") in about
-    about = {(one.level, one.about, one.side) for one in findings_in(many | {"truth": {}})}
-    assert ("wrong", "balance", "first") in about
+    assert report.start_result == "win"
+    many = replace(report, outcomes=OutcomeCounts(first_wins=70, second_wins=10, draws=10))
+    assert ("note", "balance", "first") in found_in(many)
+    assert ("wrong", "balance", "first") in found_in(replace(many, start_result=None))
 
 
 def test_entropy_gap_and_distinct_positions(run):
-    told = inspect_buffer(run)
-    assert told["entropy_by_ply"][0]["entropy"] == pytest.approx(math.log(2))
-    assert told["entropy_by_ply"][1]["entropy"] == 0
+    report = inspect_buffer(run)
+    assert report.entropy_by_ply[0].entropy == pytest.approx(math.log(2))
+    assert report.entropy_by_ply[1].entropy == 0
     # The reply: 4 of 9 one way, 5 of 9 the other; ply 3 comes after it and is no contradiction.
     p = 4 / 9
     of_the_reply = -(p * math.log(p) + (1 - p) * math.log(1 - p))
-    assert told["jensen"]["second"]["gap"] == pytest.approx(of_the_reply / 2)
-    assert told["jensen"]["first"]["gap"] == pytest.approx(0, abs=1e-6)
+    assert report.jensen["second"].gap == pytest.approx(of_the_reply / 2)
+    assert report.jensen["first"].gap == pytest.approx(0, abs=1e-6)
     # Up to symmetry: start, one reply, two positions each at plies 2 and 3.
-    assert told["distinct"]["up_to_symmetry"] == pytest.approx(6 / 36)
-    assert told["distinct"]["as_played"] == pytest.approx((1 + 2 + 4 + 4) / 36)
+    assert report.distinct == Distinct(
+        as_played=pytest.approx((1 + 2 + 4 + 4) / 36), up_to_symmetry=pytest.approx(6 / 36)
+    )
 
 
 def test_frequent_positions_show_their_mean_target_on_their_own_board(run):
-    start, reply = inspect_buffer(run)["frequent"][:2]
-    assert (start["position"], start["times"]) == ("start", 9)
-    assert start["target"] == pytest.approx({"4": 0.5, "2": 0.25, "6": 0.25}, abs=1e-3)
-    assert reply["times"] == 9 and reply["position"] in ("2", "6")
-    here = {"2": ("1", "5"), "6": ("7", "3")}[reply["position"]]
-    assert reply["target"][here[0]] == pytest.approx(4 / 9, abs=1e-3)
-    assert reply["target"][here[1]] == pytest.approx(5 / 9, abs=1e-3)
+    start, reply = inspect_buffer(run).frequent[:2]
+    assert (start.position, start.times) == ("start", 9)
+    assert start.target == pytest.approx({"4": 0.5, "2": 0.25, "6": 0.25}, abs=1e-3)
+    assert reply.times == 9 and reply.position in ("2", "6")
+    here = {"2": ("1", "5"), "6": ("7", "3")}[reply.position]
+    assert reply.target[here[0]] == pytest.approx(4 / 9, abs=1e-3)
+    assert reply.target[here[1]] == pytest.approx(5 / 9, abs=1e-3)
 
 
 def test_random_moves_before_a_game_count_and_are_named(tmp_path):
@@ -102,10 +101,10 @@ def test_random_moves_before_a_game_count_and_are_named(tmp_path):
     whole = episode(CONNECT4, [1, 0, 3, 3], [], 0)
     begun = {name: getattr(whole, name)[2:] for name in ("codes", "visits", "actions", "values")}
     write_games(tmp_path, [replace(whole, opening=whole.actions[:2], **begun)])
-    told = inspect_buffer(tmp_path)
-    assert told["lengths"]["mean"] == 4 and told["positions"] == 2
-    assert [one["ply"] for one in told["entropy_by_ply"]] == [2, 3]
-    assert sorted(one["position"] for one in told["frequent"]) == ["21", "214"]
+    report = inspect_buffer(tmp_path)
+    assert report.lengths.mean == 4 and report.positions == 2
+    assert [entry.ply for entry in report.entropy_by_ply] == [2, 3]
+    assert sorted(position.position for position in report.frequent) == ["21", "214"]
 
 
 def test_a_part_of_a_game_can_be_dropped(run):
@@ -120,8 +119,8 @@ def test_a_file_cut_short_is_read_up_to_there(fadefour, run):
     done = fadefour("inspect-buffer", run)
     assert done.code == 0, done.err
     assert "ends within a game" in done.out and "9 games with 36 positions" in done.out
-    told = json.loads(fadefour("inspect-buffer", run, "--json").out)
-    assert told["games_on_disk"] == 9 and len(told["cut"]) == 1
+    report = json.loads(fadefour("inspect-buffer", run, "--json").out)
+    assert report["games_on_disk"] == 9 and len(report["cut"]) == 1
 
 
 @pytest.mark.parametrize(

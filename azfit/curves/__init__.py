@@ -21,11 +21,11 @@ def draw_run(folder: Path, png: Path | None = None) -> Path:
     if not os.path.exists(metrics):  # Path.exists raises for a name that is too long
         raise InputError(f"'{folder}' is no run: it has no metrics.jsonl; give the folder of a run")
     png = png or folder / "curves.png"
-    lines = [line.to_dict() for line in read_iterations(folder)]
-    if lines:
+    iterations = read_iterations(folder)
+    if iterations:
         from azfit.diagnosis.curves import draw_self_play
 
-        draw_self_play(lines, game_of_run(folder), png)
+        draw_self_play(iterations, game_of_run(folder), png)
     else:
         draw_oracle_run(metrics, png)
     return png

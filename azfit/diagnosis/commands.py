@@ -46,10 +46,10 @@ def diagnose_command(
     from azfit.diagnosis.report import text
 
     subject = path if path.is_dir() else checkpoint_path(path)
-    told = diagnose(subject, sims=sims, data=data)
+    diagnosis = diagnose(subject, sims=sims, data=data)
     if png is not None:
-        draw_diagnosis(told, png)
-    show(as_json, told, text(told))
+        draw_diagnosis(diagnosis, png)
+    show(as_json, diagnosis.to_dict(), text(diagnosis))
 
 
 @click.command("inspect-buffer")
@@ -64,10 +64,11 @@ def inspect_buffer_command(run: Path, data: Path, as_json: bool) -> None:
       fadefour inspect-buffer runs/four
     """
     need_torch()
-    from azfit.diagnosis.buffer_report import inspect_buffer, text
+    from azfit.diagnosis.buffer_figures import inspect_buffer
+    from azfit.diagnosis.buffer_report import text
 
-    told = inspect_buffer(run, data)
-    show(as_json, told, text(told))
+    report = inspect_buffer(run, data)
+    show(as_json, report.to_dict(), text(report))
 
 
 @click.command("plot")

@@ -7,9 +7,9 @@ Many searches of one position give policies p_1 ... p_n. A network can only lear
 is what stays in its loss for ever. Near 0 the searches agree; ln 2 = 0.69 is the gap of two moves
 that are each right half of the time.
 
-Positions count as one if a symmetry carries one to the other, and each policy is averaged over the
-symmetries that leave its position as it is: that a search begins with a1 and not with the corner
-across is no contradiction.
+Positions count as equal if a symmetry carries one to the other, and each policy is averaged over
+the symmetries that leave its position as it is: that a search begins with a1 and not with the
+corner across is no contradiction.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from azfit.games import Game, States
-from azfit.self_play.assessment import SIDES, entropies
+from azfit.self_play.assessment import entropies
+from azfit.self_play.iteration import SIDES
 from solver.hashing import mix
 
 POSITIONS_AT_A_TIME = 1 << 13
@@ -93,9 +94,9 @@ class Groups:
 
 def grouped(keys: Keys, policies: Floats, sides: NDArray[np.int8]) -> Groups:
     """The positions of each side by key."""
-    told_apart = mix(keys + sides.astype(np.uint64))
+    keys_with_side = mix(keys + sides.astype(np.uint64))
     _, first, of, members = np.unique(
-        told_apart, return_index=True, return_inverse=True, return_counts=True
+        keys_with_side, return_index=True, return_inverse=True, return_counts=True
     )
     mean = np.zeros((len(first), policies.shape[1]))
     np.add.at(mean, of, policies)
@@ -109,19 +110,26 @@ def gap_of(policies: NDArray[Any]) -> float:
     return float(max(0.0, entropies(policies.mean(axis=0)) - entropies(policies).mean()))
 
 
-def gaps_by_side(groups: Groups, sides: NDArray[np.int8]) -> dict[str, Any]:
-    """By side: the gap over the positions met more than once, each visit of one counting alike,
-    and which share of all positions these are."""
-    told = {}
+@dataclass(frozen=True)
+class JensenGap:
+    """Of one side's positions."""
+
+    gap: float | None
+    """Over the positions met more than once, each visit counting alike; None if there are
+    no such positions."""
+    repeated_share: float
+    """The share of all positions that these are."""
+
+
+def gaps_by_side(groups: Groups, sides: NDArray[np.int8]) -> dict[str, JensenGap]:
+    gaps = {}
     for side, name in enumerate(SIDES):
-        mine = sides[groups.first] == side
-        repeated = mine & groups.repeated
+        of_side = sides[groups.first] == side
+        repeated = of_side & groups.repeated
         weights = groups.members[repeated]
-        total = int(groups.members[mine].sum())
-        told[name] = {
-            "gap": float(np.average(groups.gap[repeated], weights=weights))
-            if len(weights)
-            else None,
-            "repeated_share": float(weights.sum() / total) if total else 0.0,
-        }
-    return told
+        total = int(groups.members[of_side].sum())
+        gaps[name] = JensenGap(
+            float(np.average(groups.gap[repeated], weights=weights)) if len(weights) else None,
+            float(weights.sum() / total) if total else 0.0,
+        )
+    return gaps

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from azfit.diagnosis.run_history import watched
+from azfit.diagnosis.run_history import WatchedHistory, watched
 from azfit.games import game_by_name
-from azfit.self_play.assessment import SIDES
+from azfit.self_play.iteration import SIDES, Assessment, Games, Iteration, Training
 from solver.plotting import pyplot, save_png
 
-Line = dict[str, Any]
 Axis = Any
+Iterations = Sequence[Iteration]
 
 # One colour a side in every panel; dashed is what was aimed at (targets, outcomes).
 COLOURS = {"first": "tab:blue", "second": "tab:red"}
@@ -21,10 +21,10 @@ NEUTRAL = "tab:gray"
 LEGEND = {"fontsize": "small", "loc": "upper center", "bbox_to_anchor": (0.5, -0.12), "ncol": 3}
 
 
-def draw_self_play(lines: list[Line], game: str, png: Path) -> None:
-    """Draws the PNG of these lines of metrics.jsonl; InputError without matplotlib."""
+def draw_self_play(iterations: Iterations, game: str, png: Path) -> None:
+    """Draws the PNG of these iterations; InputError without matplotlib."""
     plt = pyplot()
-    panels: list[tuple[str, Callable[[Axis, list[Line]], None]]] = [
+    panels: list[tuple[str, Callable[[Axis, Iterations], None]]] = [
         ("losses (training)", _losses),
         ("policy entropy in nats (fresh games)", _entropies),
         ("value and outcome (fresh games)", _values),
@@ -38,15 +38,15 @@ def draw_self_play(lines: list[Line], game: str, png: Path) -> None:
     places = [axis for row in axes for axis in row]
     for axis, (title, draw) in zip((*places[:4], *places[5:9]), panels, strict=True):
         _titled(axis, title)
-        draw(axis, lines)
-    told = watched(lines, game_by_name(game))
+        draw(axis, iterations)
+    histories = watched(iterations, game_by_name(game))
     for axis, name in ((places[4], "start"), (places[9], "reply")):
         _titled(axis, f"policy of the {name}, leading moves")
-        if name in told:
-            _policy(axis, told[name], lines)
+        if name in histories:
+            _policy(axis, histories[name], iterations, name)
     for axis in places:
         _finish(axis)
-    figure.suptitle(f"{game}, self-play, {len(lines)} iterations")
+    figure.suptitle(f"{game}, self-play, {len(iterations)} iterations")
     figure.tight_layout()
     png.parent.mkdir(parents=True, exist_ok=True)
     save_png(figure, png)
@@ -65,108 +65,108 @@ def _finish(axis: Axis) -> None:
         axis.legend(**LEGEND)
 
 
-Keys = tuple[str | int, ...]
+Point = tuple[int, float | None]
+"""An iteration and a figure of it, if it has one."""
 
 
-def _line(
-    axis: Axis, lines: list[Line], keys: Keys, over: Keys | None = None, **style: Any
-) -> None:
-    """The entry at these keys, or its share of another one, over the iterations that have it."""
-    points = []
-    for line in lines:
-        value = _entry(line, keys)
-        if over is not None and value is not None:
-            whole = _entry(line, over)
-            value = value / whole if whole else None
-        if value is not None:
-            points.append((line["iteration"], value))
-    if points:
-        axis.plot(*zip(*points, strict=True), marker=".", **style)
-
-
-def _entry(line: Line, keys: Keys) -> float | None:
-    found: Any = line
-    for key in keys:
-        try:
-            found = found[key]
-        except (KeyError, IndexError, TypeError):
-            return None
-    return None if found is None else float(found)
+def _plot(axis: Axis, points: Iterable[Point], **style: Any) -> None:
+    known = [(iteration, value) for iteration, value in points if value is not None]
+    if known:
+        axis.plot(*zip(*known, strict=True), marker=".", **style)
 
 
 # ---- the panels ----------------------------------------------------------------------
 
 
-def _losses(axis: Axis, lines: list[Line]) -> None:
-    names = {"loss": "all", "policy": "policy", "kl": "KL"}
-    for name, label in {**names, "wdl": "w/d/l", "steps": "steps"}.items():
-        _line(axis, lines, ("training", name), label=label)
-    for side in SIDES:
-        colour, label = COLOURS[side], f"{side}, w/d/l fresh"
-        _line(axis, lines, ("fresh", side, "wdl_loss"), color=colour, linestyle=":", label=label)
+def _losses(axis: Axis, iterations: Iterations) -> None:
+    parts: dict[str, Callable[[Training], float]] = {
+        "all": lambda training: training.loss,
+        "policy": lambda training: training.policy,
+        "KL": lambda training: training.kl,
+        "w/d/l": lambda training: training.wdl,
+        "steps": lambda training: training.steps,
+    }
+    trained = [
+        (iteration.iteration, iteration.training)
+        for iteration in iterations
+        if iteration.training is not None
+    ]
+    for label, get in parts.items():
+        _plot(axis, [(number, get(training)) for number, training in trained], label=label)
+    _fresh_games(axis, iterations, (("w/d/l fresh", ":", lambda side: side.wdl_loss),))
     axis.set_ylim(bottom=0)
 
 
-def _of_fresh_games(
-    axis: Axis, lines: list[Line], entries: tuple[tuple[str, str, str], ...]
-) -> None:
-    """Entries (name, label, line style) of the assessment of new games, a colour a side."""
+Entry = tuple[str, str, Callable[[Assessment], float | None]]
+"""Label, line style, and the figure of one side."""
+
+
+def _fresh_games(axis: Axis, iterations: Iterations, entries: Sequence[Entry]) -> None:
+    """Figures of the assessment of new games, a colour per side."""
     for side in SIDES:
-        for name, label, style in entries:
-            _line(
-                axis,
-                lines,
-                ("fresh", side, name),
-                color=COLOURS[side],
-                linestyle=style,
-                label=f"{side}, {label}",
-            )
+        assessed = [
+            (iteration.iteration, iteration.fresh.by_side()[side])
+            for iteration in iterations
+            if iteration.fresh is not None and side in iteration.fresh.by_side()
+        ]
+        for label, style, get in entries:
+            points = [(number, get(assessment)) for number, assessment in assessed]
+            name = f"{side}, {label}" if label else side
+            _plot(axis, points, color=COLOURS[side], linestyle=style, label=name)
 
 
-def _entropies(axis: Axis, lines: list[Line]) -> None:
-    entries = (("network_entropy", "network", "-"), ("target_entropy", "targets", "--"))
-    _of_fresh_games(axis, lines, (*entries, ("kl", "KL", ":")))
+def _entropies(axis: Axis, iterations: Iterations) -> None:
+    entries: tuple[Entry, ...] = (
+        ("network", "-", lambda side: side.network_entropy),
+        ("targets", "--", lambda side: side.target_entropy),
+        ("KL", ":", lambda side: side.kl),
+    )
+    _fresh_games(axis, iterations, entries)
     axis.set_ylim(bottom=0)
 
 
-def _values(axis: Axis, lines: list[Line]) -> None:
-    _of_fresh_games(axis, lines, (("value", "value", "-"), ("outcome", "outcome", "--")))
+def _values(axis: Axis, iterations: Iterations) -> None:
+    entries: tuple[Entry, ...] = (
+        ("value", "-", lambda side: side.value),
+        ("outcome", "--", lambda side: side.outcome),
+    )
+    _fresh_games(axis, iterations, entries)
     axis.set_ylim(-1, 1)
 
 
-def _f1(axis: Axis, lines: list[Line]) -> None:
-    for side in SIDES:
-        _line(
-            axis,
-            lines,
-            ("fresh", side, "macro_f1"),
-            color=COLOURS[side],
-            label=side,
-        )
+def _f1(axis: Axis, iterations: Iterations) -> None:
+    _fresh_games(axis, iterations, (("", "-", lambda side: side.macro_f1),))
     axis.set_ylim(0, 1)
 
 
-def _outcomes(axis: Axis, lines: list[Line]) -> None:
-    colours = {"first_wins": COLOURS["first"], "second_wins": COLOURS["second"], "draws": NEUTRAL}
-    for name, colour in colours.items():
-        _line(
-            axis,
-            lines,
-            ("games", name),
-            ("games", "played"),
-            color=colour,
-            label=name.replace("_", " "),
-        )
+def _outcomes(axis: Axis, iterations: Iterations) -> None:
+    ends: dict[str, tuple[str, Callable[[Games], int]]] = {
+        "first wins": (COLOURS["first"], lambda games: games.first_wins),
+        "second wins": (COLOURS["second"], lambda games: games.second_wins),
+        "draws": (NEUTRAL, lambda games: games.draws),
+    }
+    played = [
+        (iteration.iteration, iteration.games)
+        for iteration in iterations
+        if iteration.games is not None and iteration.games.played
+    ]
+    for label, (colour, count) in ends.items():
+        points = [(number, count(games) / games.played) for number, games in played]
+        _plot(axis, points, color=colour, label=label)
     axis.set_ylim(0, 1)
 
 
-def _gate(axis: Axis, lines: list[Line]) -> None:
+def _gate(axis: Axis, iterations: Iterations) -> None:
     """Scores as marks by what the gate decided; Elo on an axis of its own."""
     for accepted, mark, colour in ((True, "^", "tab:green"), (False, "x", "tab:orange")):
-        some = [line for line in lines if line.get("accepted") is accepted and "match" in line]
+        matches = [
+            (iteration.iteration, iteration.match.score)
+            for iteration in iterations
+            if iteration.accepted is accepted and iteration.match is not None
+        ]
         axis.scatter(
-            [line["iteration"] for line in some],
-            [line["match"]["score"] for line in some],
+            [number for number, _ in matches],
+            [score for _, score in matches],
             marker=mark,
             color=colour,
             label=f"score, {'accepted' if accepted else 'rejected'}",
@@ -175,41 +175,43 @@ def _gate(axis: Axis, lines: list[Line]) -> None:
     axis.set_ylim(-0.05, 1.05)
     axis.set_ylabel("score")
     elo = axis.twinx()
-    _line(elo, lines, ("elo",), color=NEUTRAL, label="Elo (right)")
+    points = [(iteration.iteration, iteration.elo) for iteration in iterations]
+    _plot(elo, points, color=NEUTRAL, label="Elo (right)")
     elo.set_ylabel("Elo")
     handles = [
-        part for one in (axis, elo) for part in zip(*one.get_legend_handles_labels(), strict=True)
+        pair for part in (axis, elo) for pair in zip(*part.get_legend_handles_labels(), strict=True)
     ]
     axis.legend(*zip(*handles, strict=True), **LEGEND)
 
 
-def _starved(axis: Axis, lines: list[Line]) -> None:
-    for number, side in enumerate(SIDES):
-        _line(
-            axis,
-            lines,
-            ("games", "starved", number),
-            ("games", "open", number),
-            color=COLOURS[side],
-            label=side,
-        )
+def _starved(axis: Axis, iterations: Iterations) -> None:
+    for side, name in enumerate(SIDES):
+        points = [
+            (iteration.iteration, iteration.games.starved[side] / iteration.games.open[side])
+            for iteration in iterations
+            if iteration.games is not None and iteration.games.open[side]
+        ]
+        _plot(axis, points, color=COLOURS[name], label=name)
     axis.set_ylim(0, max(0.05, axis.get_ylim()[1]))
 
 
-def _watched_values(axis: Axis, lines: list[Line]) -> None:
+def _watched_values(axis: Axis, iterations: Iterations) -> None:
     for name, side in (("start", "first"), ("reply", "second")):
-        _line(
-            axis,
-            lines,
-            ("watch", name, "value"),
-            color=COLOURS[side],
-            label=f"{name} ({side} player)",
-        )
+        points = [
+            (iteration.iteration, iteration.watch.by_name()[name].value)
+            for iteration in iterations
+            if iteration.watch is not None and name in iteration.watch.by_name()
+        ]
+        _plot(axis, points, color=COLOURS[side], label=f"{name} ({side} player)")
     axis.set_ylim(-1, 1)
 
 
-def _policy(axis: Axis, told: dict[str, Any], lines: list[Line]) -> None:
-    iterations = [line["iteration"] for line in lines if "watch" in line]
-    for move in told["leading"]:
-        axis.plot(iterations, move["series"], marker=".", label=move["move"])
+def _policy(axis: Axis, history: WatchedHistory, iterations: Iterations, name: str) -> None:
+    numbers = [
+        iteration.iteration
+        for iteration in iterations
+        if iteration.watch is not None and name in iteration.watch.by_name()
+    ]
+    for move in history.leading:
+        axis.plot(numbers, move.series, marker=".", label=move.move)
     axis.set_ylim(0, 1)

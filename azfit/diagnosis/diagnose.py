@@ -1,10 +1,10 @@
 """What may be wrong with a self-play run or with a network: all figures, by side.
 
     diagnosis = diagnose(Path("runs/four"), data=Path("data"))
-    diagnosis["findings"]
+    diagnosis.findings
 
-A run brings its lines and its games. A checkpoint brings neither: it plays a few games against
-itself first, and then the same is asked of those.
+A run brings its iterations and its games. A checkpoint brings neither: it plays a few games against
+itself first, and these are looked at instead.
 """
 
 from __future__ import annotations
@@ -18,7 +18,15 @@ from numpy.typing import NDArray
 
 from azfit.checkpoint import SUFFIX, load_checkpoint
 from azfit.diagnosis import run_history as history
-from azfit.diagnosis.contradiction import canonical, gaps_by_side, grouped, most_compared
+from azfit.diagnosis.contradiction import (
+    JensenGap,
+    canonical,
+    gaps_by_side,
+    grouped,
+    most_compared,
+)
+from azfit.diagnosis.figures import Figures, RunOptions, Truth
+from azfit.diagnosis.finding import Finding
 from azfit.diagnosis.findings import findings
 from azfit.diagnosis.search_check import (
     Searched,
@@ -30,13 +38,13 @@ from azfit.diagnosis.search_check import (
 from azfit.diagnosis.stored_games import StoredGames, read_games
 from azfit.diagnosis.truth import (
     MOST_SOLVED,
-    RESULT_NAMES,
-    Oracle,
-    blunders,
+    Judge,
+    SampleTruth,
+    blunder_rates,
+    judge_for,
     judged_sample,
-    oracle_for,
-    results_of_moves,
-    value_errors,
+    position_truth,
+    value_offsets,
 )
 from azfit.evaluation_cache import EvaluationCache
 from azfit.games import Game, States, game_by_name
@@ -44,15 +52,15 @@ from azfit.inference import NetworkEvaluator
 from azfit.network import Network
 from azfit.search import Evaluator
 from azfit.search_config import SearchConfig
-from azfit.self_play.assessment import SIDES, assess, judge
+from azfit.self_play.assessment import assess
+from azfit.self_play.assessment import judge as predictions
 from azfit.self_play.config import SelfPlayConfig, settled
 from azfit.self_play.config_sources import read_config
 from azfit.self_play.episode import summarised
-from azfit.self_play.iteration import read_iterations
+from azfit.self_play.iteration import Iteration, read_iterations
 from azfit.self_play.play_games import play_games
 from azfit.self_play.replay import ReplayBatch
 from azfit.self_play.watched import watch, watched_positions
-from azfit.typed_json import to_json
 from solver.errors import InputError
 
 # Positions searched with an option and without, per side: a share is then known to 3 points.
@@ -62,7 +70,10 @@ SAMPLED = 256
 CHECKPOINT_GAMES = 32
 
 
-@dataclass
+# ---- what is diagnosed ---------------------------------------------------------------
+
+
+@dataclass(frozen=True)
 class Subject:
     """What is diagnosed."""
 
@@ -72,8 +83,8 @@ class Subject:
     search: SearchConfig
     network: Network | None
     evaluate: Evaluator | None
-    lines: list[dict[str, Any]] = field(default_factory=list)
-    games: StoredGames | None = None
+    games: StoredGames
+    iterations: list[Iteration] = field(default_factory=list)
 
     @property
     def game(self) -> Game:
@@ -81,21 +92,18 @@ class Subject:
 
 
 def open_run(folder: Path, sims: int | None = None) -> Subject:
-    """A run's config, lines, games and best network."""
+    """A run's config, iterations, games and best network."""
     config = with_sims(read_self_play_config(folder), sims)
     game, best = game_by_name(config.game), folder / f"best{SUFFIX}"
     network = load_checkpoint(best, config.game)[0] if best.exists() else None
     games = read_games(folder, game)
-    lines = [line.to_dict() for line in read_iterations(folder)]
-    if not lines and not games.episodes:
+    iterations = read_iterations(folder)
+    if not iterations and not games.episodes:
         raise InputError(f"'{folder}' has no iteration and no game yet: let it run")
-    evaluate = (
-        None if network is None else EvaluationCache(NetworkEvaluator(network, threads=1), game)
-    )
-    search = config.search
-    if network is not None:
-        search = replace(search, max_steps=float(network.config.max_plies))
-    return Subject(str(folder), "run", config, search, network, evaluate, lines, games)
+    if network is None:
+        return Subject(str(folder), "run", config, config.search, None, None, games, iterations)
+    evaluate, search = searching(network, config)
+    return Subject(str(folder), "run", config, search, network, evaluate, games, iterations)
 
 
 def read_self_play_config(folder: Path) -> SelfPlayConfig:
@@ -118,96 +126,149 @@ def with_sims(config: SelfPlayConfig, sims: int | None) -> SelfPlayConfig:
     return replace(config, sims=sims)
 
 
+def searching(network: Network, config: SelfPlayConfig) -> tuple[Evaluator, SearchConfig]:
+    """How this network is searched with: as the config says, with its own scale of steps."""
+    evaluate = EvaluationCache(NetworkEvaluator(network, threads=1), network.game)
+    return evaluate, replace(config.search, max_steps=float(network.config.max_plies))
+
+
 def open_checkpoint(path: Path, sims: int | None = None) -> Subject:
     """A network, and games that it plays now with the default options."""
     network, _ = load_checkpoint(path)
     config = with_sims(settled({"game": network.config.game}), sims)
-    evaluate = EvaluationCache(NetworkEvaluator(network, threads=1), network.game)
-    search = replace(config.search, max_steps=float(network.config.max_plies))
-    subject = Subject(str(path), "checkpoint", config, search, network, evaluate)
-    subject.games = own_games(network.game, evaluate, search)
-    return subject
+    evaluate, search = searching(network, config)
+    games = own_games(network.game, evaluate, search)
+    return Subject(str(path), "checkpoint", config, search, network, evaluate, games)
 
 
 def own_games(game: Game, evaluate: Evaluator, search: SearchConfig) -> StoredGames:
     """Games of a network against itself."""
     numbers, count = range(CHECKPOINT_GAMES), CHECKPOINT_GAMES
     played = play_games(game, evaluate, search, numbers, seed=1, iteration=0, parallel=count)
-    return StoredGames(game, sorted(played, key=lambda one: one.number))
+    return StoredGames(game, sorted(played, key=lambda episode: episode.number))
 
 
-# ---- the parts -----------------------------------------------------------------------
+# ---- the diagnosis -------------------------------------------------------------------
 
 
-def diagnose(path: Path, *, sims: int | None = None, data: Path = Path("data")) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Diagnosis:
+    """Everything that is known of a run or a checkpoint, and what follows from it."""
+
+    subject: str
+    kind: str  # "run" or "checkpoint"
+    game: str
+    iterations: int
+    course: list[history.CoursePoint]
+    cut: list[str]
+    """A sentence for each file of games that a crash cut short."""
+    figures: Figures
+    findings: list[Finding]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As in ``--json``."""
+        return {
+            "subject": self.subject,
+            "kind": self.kind,
+            "game": self.game,
+            "iterations": self.iterations,
+            "course": [point.to_dict() for point in self.course],
+            "cut": self.cut,
+            **self.figures.to_dict(),
+            "findings": [finding.to_dict() for finding in self.findings],
+        }
+
+
+def diagnose(path: Path, *, sims: int | None = None, data: Path = Path("data")) -> Diagnosis:
     """Everything that is known of a run (a folder) or of a checkpoint (a file)."""
     subject = open_checkpoint(path, sims) if path.is_file() else open_run(path, sims)
-    oracle, judge_name = oracle_for(subject.game, data)
-    return diagnosis_of(subject, oracle, judge_name)
+    judge, judge_name = judge_for(subject.game, data)
+    return diagnosis_of(subject, judge, judge_name)
 
 
-def diagnosis_of(subject: Subject, oracle: Oracle | None, judge_name: str) -> dict[str, Any]:
+def diagnosis_of(subject: Subject, judge: Judge | None, judge_name: str) -> Diagnosis:
     """The figures, the truth beside them, and what follows from both."""
-    config, lines = subject.config, subject.lines
-    told: dict[str, Any] = {
-        "subject": subject.name,
-        "kind": subject.kind,
-        "game": config.game,
-        "iterations": len(lines),
-        "search": history.exploration(config),
-        "watch": history.watched(lines or now_watched(subject), subject.game),
-        "policy_loss": history.policy_loss(lines),
-        "value_loss": history.value_loss(config, lines),
-        "course": history.course(lines),
-        "acceptance": history.acceptance(config, lines),
-        "buffer": history.buffer_reach(config, lines) if lines else None,
-        "options": {
-            name: getattr(config, name)
-            for name in ("balance_sampling", "random_plies", "temp_moves")
-        },
-        **told_of_games(subject),
-    }
-    if subject.evaluate is not None:
-        told |= searches_told(subject, oracle)
-    told["truth"] = {"judge": judge_name, "there": oracle is not None}
-    if oracle is not None:
-        told["truth"] |= truth_told(subject, oracle)
-    told["findings"] = [one.to_dict() for one in findings(told)]
-    return told
+    figures = with_searches(subject, judge, figures_of(subject, judge, judge_name))
+    return Diagnosis(
+        subject=subject.name,
+        kind=subject.kind,
+        game=subject.config.game,
+        iterations=len(subject.iterations),
+        course=history.course(subject.iterations),
+        cut=subject.games.cut,
+        figures=figures,
+        findings=findings(figures),
+    )
 
 
-def now_watched(subject: Subject) -> list[dict[str, Any]]:
-    """One line with what the network says now of the watched positions."""
-    return [] if subject.network is None else [{"watch": to_json(watch(subject.network))}]
-
-
-def told_of_games(subject: Subject) -> dict[str, Any]:
-    """Sides, outcomes, starved nodes, from the lines if there are any, else from the games."""
-    lines, games = subject.lines, subject.games
-    told: dict[str, Any] = {"jensen": None, "cut": [] if games is None else games.cut}
-    entries = history.games_lately(lines)
-    if lines:
-        told["sides"] = history.sides_lately(lines)
+def figures_of(subject: Subject, judge: Judge | None, judge_name: str) -> Figures:
+    """All that is known without new searches; without iterations, from the games alone."""
+    config, iterations, game = subject.config, subject.iterations, subject.game
+    if iterations:
+        games, sides = history.games_lately(iterations), history.sides_lately(iterations)
     else:
-        assert games is not None
-        entries = [to_json(summarised(games.episodes))]
-        fresh = {}
+        games, sides = [summarised(subject.games.episodes)], {}
         if subject.network is not None:
-            fresh = to_json(assess(subject.network, batch_of(games)))
-        told["sides"] = history.by_side([fresh])
-    told["outcomes"], told["starved"] = history.outcomes(entries), history.starved(entries)
-    if games is not None and games.episodes:
-        buffer = games.newest(min(subject.config.buffer, most_compared(subject.game)))
-        keys, policies = canonical(subject.game, buffer.states, buffer.targets)
-        told["jensen"] = gaps_by_side(grouped(keys, policies, buffer.sides), buffer.sides)
-    return told
+            sides = history.by_side([assess(subject.network, batch_of(subject.games))])
+    truth = truth_of(subject, judge, judge_name)
+    start = truth.positions.get("start")
+    return Figures(
+        options=RunOptions(config.balance_sampling, config.random_plies, config.temp_moves),
+        outcomes=history.outcomes_of(games),
+        sides=sides,
+        jensen=jensen_gaps(subject),
+        start_result=None if start is None else start.result,
+        truth=truth,
+        search=history.search_figures(config),
+        watch=history.watched(iterations or now_watched(subject), game),
+        policy_loss=history.policy_loss(iterations),
+        value_loss=history.value_loss(config, iterations),
+        acceptance=history.acceptance(config, iterations),
+        buffer=history.buffer_reach(config, iterations) if iterations else None,
+        starved=history.starvation(games),
+    )
+
+
+def now_watched(subject: Subject) -> list[Iteration]:
+    """One iteration with what the network says now of the watched positions."""
+    return [] if subject.network is None else [Iteration(watch=watch(subject.network))]
+
+
+def jensen_gaps(subject: Subject) -> dict[str, JensenGap] | None:
+    """Of the targets in the buffer; None without games."""
+    if not subject.games.episodes:
+        return None
+    buffer = subject.games.newest(min(subject.config.buffer, most_compared(subject.game)))
+    keys, policies = canonical(subject.game, buffer.states, buffer.targets)
+    return gaps_by_side(grouped(keys, policies, buffer.sides), buffer.sides)
 
 
 def batch_of(games: StoredGames) -> ReplayBatch:
     """All positions, as training sees them."""
-    left = np.concatenate([one.left for one in games.episodes])[games.skipped :].astype(np.int64)
-    planes = games.game.planes(games.states)
-    return ReplayBatch(planes, games.targets, games.wdl.astype(np.int64), left, games.sides)
+    left = [episode.left for episode in games.episodes]
+    return ReplayBatch(
+        games.game.planes(games.states),
+        games.targets,
+        games.wdl.astype(np.int64),
+        np.concatenate(left)[games.skipped :].astype(np.int64),
+        games.sides,
+    )
+
+
+def truth_of(subject: Subject, judge: Judge | None, judge_name: str) -> Truth:
+    """The watched positions before the judge, and how likely the network plays them right."""
+    if judge is None:
+        return Truth(judge_name)
+    game, positions = subject.game, {}
+    for name, moves in watched_positions(game).items():
+        state = game.play_all(moves)
+        policy = None
+        if subject.network is not None:
+            policy = predictions(subject.network, game.planes(state[None]))[0][0]
+        truth = position_truth(judge, game, state, policy)
+        if truth is not None:
+            positions[name] = truth
+    return Truth(judge_name, True, positions)
 
 
 # ---- searches ------------------------------------------------------------------------
@@ -217,93 +278,63 @@ def sample_of(games: StoredGames, seed: int = 0) -> tuple[States, NDArray[np.int
     """Positions of the latest games, as many of each side: states and plies."""
     recent = games.latest(history.LATELY)
     random = np.random.default_rng(seed)
-    rows = []
-    for side in range(2):
-        mine = np.flatnonzero(recent.sides == side)
-        rows.append(random.permutation(mine)[:SAMPLED])
+    rows = [random.permutation(np.flatnonzero(recent.sides == side))[:SAMPLED] for side in range(2)]
     chosen = np.sort(np.concatenate(rows))
     return recent.states[chosen], recent.plies[chosen]
 
 
-def searches_told(subject: Subject, oracle: Oracle | None) -> dict[str, Any]:
-    """Searches repeated, and searches with the options that failed others switched over."""
+def with_searches(subject: Subject, judge: Judge | None, figures: Figures) -> Figures:
+    """Adds searches repeated, and searches with the clamp and the steps head switched over."""
     game, evaluate, config = subject.game, subject.evaluate, subject.search
-    assert evaluate is not None
-    told: dict[str, Any] = {
-        "repeats": {
+    if evaluate is None:
+        return figures
+    figures = replace(
+        figures,
+        repeats={
             name: repeated_searches(game, evaluate, config, moves)
             for name, moves in watched_positions(game).items()
-        }
-    }
-    if subject.games is None or not subject.games.episodes:
-        return told
+        },
+    )
+    if not subject.games.episodes:
+        return figures
     states, plies = sample_of(subject.games)
     plain = without_noise(config)
     clamped, unclamped, stepless = (
-        searched(game, evaluate, one, states, plies)
-        for one in (
+        searched(game, evaluate, variant, states, plies)
+        for variant in (
             replace(plain, fpu_clamp=True),
             replace(plain, fpu_clamp=False),
             replace(plain, lambda_steps=0.0),
         )
     )
     present = clamped if config.fpu_clamp else unclamped
-    told["clamp"] = differences(game, states, clamped, unclamped, config.sims)
-    told["steps_head"] = differences(game, states, present, stepless, config.sims)
-    if oracle is not None:
-        variants = {"clamp on": clamped, "clamp off": unclamped, "lambda 0": stepless}
-        told["blunders"] = blunders_told(subject, oracle, states, variants)
-    return told
+    variants = {"clamp on": clamped, "clamp off": unclamped, "lambda 0": stepless}
+    return replace(
+        figures,
+        clamp=differences(game, states, clamped, unclamped, config.sims),
+        steps_head=differences(game, states, present, stepless, config.sims),
+        sample_truth=None if judge is None else sample_truth(subject, judge, states, variants),
+    )
 
 
-def blunders_told(
-    subject: Subject, oracle: Oracle, states: States, variants: dict[str, Searched]
-) -> dict[str, Any]:
-    """By mover and side: how often the move gives a result away, on the sampled positions."""
+def sample_truth(
+    subject: Subject, judge: Judge, states: States, variants: dict[str, Searched]
+) -> SampleTruth:
+    """How often the network and each search give a result away, on the sampled positions."""
     game = subject.game
     limit = MOST_SOLVED if game.name == "connect4" else None
-    rows, truth = judged_sample(oracle, states, limit)
+    rows, truth = judged_sample(judge, states, limit)
     if not len(rows) or subject.network is None:
-        return {}
+        return SampleTruth({}, {})
     judged = states[rows]
-    policies, wdl = judge(subject.network, game.planes(judged))
+    policies, wdl = predictions(subject.network, game.planes(judged))
     argmax = np.where(game.legal_masks(judged), policies, -1.0).argmax(axis=1).astype(np.int32)
-    movers = {"network": argmax} | {name: one.chosen[rows] for name, one in variants.items()}
-    told: dict[str, Any] = {
-        name: blunders(oracle, game, judged, truth, np.ascontiguousarray(chosen, np.int32))
-        for name, chosen in movers.items()
-    }
-    told["value"] = value_errors(truth, wdl[:, 0] - wdl[:, 2], game.sides(judged))
-    return told
-
-
-# ---- the truth -----------------------------------------------------------------------
-
-
-def truth_told(subject: Subject, oracle: Oracle) -> dict[str, Any]:
-    """Of the watched positions: the result, the moves that keep it, the right ones among them, and
-    how likely those are. Where every move keeps the result, the right ones win soonest or lose
-    latest, if that is known."""
-    game, told = subject.game, {}
-    for name, moves in watched_positions(game).items():
-        state = game.play_all(moves)
-        worth = results_of_moves(oracle, game, state)
-        if not worth:
-            continue
-        best = max(worth.values())
-        keeping = [action for action, result in worth.items() if result == best]
-        right = keeping if len(keeping) < len(worth) else oracle.best_moves(state) or keeping
-        entry = {
-            "result": RESULT_NAMES[best],
-            "keeping": [game.action_name(action) for action in keeping],
-            "right": [game.action_name(action) for action in right],
-            "keeps_anyway": len(keeping) == len(worth),
-            "all_alike": len(right) == len(worth),
-            "side": SIDES[game.to_move(state)],
-        }
-        if subject.network is not None:
-            policy = judge(subject.network, game.planes(state[None]))[0][0]
-            legal = policy[list(worth)].sum()
-            entry["probability"] = float(policy[right].sum() / legal)
-        told[name] = entry
-    return told
+    moves = {"network": argmax}
+    moves |= {name: np.asarray(search.chosen[rows], np.int32) for name, search in variants.items()}
+    return SampleTruth(
+        blunders={
+            player: blunder_rates(judge, game, judged, truth, np.ascontiguousarray(chosen))
+            for player, chosen in moves.items()
+        },
+        value=value_offsets(truth, wdl[:, 0] - wdl[:, 2], game.sides(judged)),
+    )

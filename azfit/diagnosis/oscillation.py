@@ -9,7 +9,7 @@ two of them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,23 +60,24 @@ def period_of(series: Sequence[float]) -> float | None:
     """In iterations; None if the series does not come back clearly."""
     if len(series) < FEWEST_ITERATIONS:
         return None
-    found = autocorrelation(detrended(series))
-    negative = np.flatnonzero(found < 0)
+    correlation = autocorrelation(detrended(series))
+    negative = np.flatnonzero(correlation < 0)
     if not len(negative):
         return None
     start = int(negative[0])
-    peak = start + int(found[start:].argmax())
+    peak = start + int(correlation[start:].argmax())
     clear = max(CLEAR_RETURN, NOISE_BOUND / np.sqrt(len(series)))
-    if found[peak] < clear or found[:peak].min(initial=0.0) > -clear:
+    if correlation[peak] < clear or correlation[:peak].min(initial=0.0) > -clear:
         return None
-    return float(_earliest_as_high(found, start, peak))
+    return float(_earliest_as_high(correlation, start, peak))
 
 
-def _earliest_as_high(found: Floats, start: int, peak: int) -> int:
+def _earliest_as_high(correlation: Floats, start: int, peak: int) -> int:
     """Multiples of a period peak as high as the period itself: the first such peak counts."""
     for lag in range(start + 1, peak):
-        rises = found[lag] >= found[lag - 1] and found[lag] >= found[lag + 1]
-        if rises and found[lag] >= 0.8 * found[peak]:
+        here = correlation[lag]
+        rises = here >= correlation[lag - 1] and here >= correlation[lag + 1]
+        if rises and here >= 0.8 * correlation[peak]:
             return lag
     return peak
 
@@ -102,35 +103,58 @@ def name_of(game: Game, actions: Sequence[int]) -> str:
     return f"{game.action_name(actions[0])} and {len(actions) - 1} like it"
 
 
-def swings(game: Game, state: State, policies: Sequence[Sequence[float]]) -> dict[str, Any]:
-    """Of a position's policies [iterations, actions]: the leading moves and how they swing."""
-    told = np.asarray(policies, np.float64)
+@dataclass(frozen=True)
+class LeadingMove:
+    """The probability of one move, or of moves that are equal by symmetry, over the iterations."""
+
+    move: str
+    actions: list[int]
+    series: list[float]
+    now: float
+    late_mean: float
+    """Mean over the last third of the series, at least the fewest iterations."""
+    late_range: float | None
+    """Highest less lowest over the same; None, as what follows, for too few iterations."""
+    amplitude: float | None
+    amplitude_before: float | None
+    """Of the first half."""
+    amplitude_lately: float | None
+    """Of the second half."""
+    period: float | None
+    """None if there is none that can be told."""
+
+
+def leading_moves(
+    game: Game, state: State, policies: Sequence[Sequence[float]]
+) -> list[LeadingMove]:
+    """The leading moves of a position, by its policies [iterations, actions]."""
+    shares = np.asarray(policies, np.float64)
     choices = equal_moves(game, state)
-    legal = np.array([told[:, actions].sum(axis=1) for actions in choices]).T
+    legal = np.array([shares[:, actions].sum(axis=1) for actions in choices]).T
     legal /= np.maximum(1e-12, legal.sum(axis=1, keepdims=True))
-    late = max(FEWEST_ITERATIONS, round(LATE_SHARE * len(told)))
-    actions = [action for together in choices for action in together]
+    late = max(FEWEST_ITERATIONS, round(LATE_SHARE * len(shares)))
     order = np.argsort(-legal[-late:].mean(axis=0))[:LEADING]
-    return {
-        "iterations": len(told),
-        "entropy": float(entropies(told[-1, actions] / told[-1, actions].sum())),
-        "leading": [
-            {"move": name_of(game, choices[i]), "actions": choices[i], **_swing(legal[:, i], late)}
-            for i in order
-        ],
-    }
+    return [_leading_move(game, choices[i], legal[:, i], late) for i in order]
 
 
-def _swing(series: Floats, late: int) -> dict[str, Any]:
+def _leading_move(game: Game, actions: list[int], series: Floats, late: int) -> LeadingMove:
     enough = len(series) >= FEWEST_ITERATIONS
     half = len(series) // 2
-    return {
-        "series": [round(float(p), 5) for p in series],
-        "now": float(series[-1]),
-        "late_mean": float(series[-late:].mean()),
-        "late_range": float(np.ptp(series[-late:])) if enough else None,
-        "amplitude": amplitude_of(series.tolist()) if enough else None,
-        "amplitude_before": amplitude_of(series[:half].tolist()) if enough else None,
-        "amplitude_lately": amplitude_of(series[half:].tolist()) if enough else None,
-        "period": period_of(series.tolist()),
-    }
+    return LeadingMove(
+        move=name_of(game, actions),
+        actions=actions,
+        series=[round(float(p), 5) for p in series],
+        now=float(series[-1]),
+        late_mean=float(series[-late:].mean()),
+        late_range=float(np.ptp(series[-late:])) if enough else None,
+        amplitude=amplitude_of(series.tolist()) if enough else None,
+        amplitude_before=amplitude_of(series[:half].tolist()) if enough else None,
+        amplitude_lately=amplitude_of(series[half:].tolist()) if enough else None,
+        period=period_of(series.tolist()),
+    )
+
+
+def legal_entropy(game: Game, state: State, policy: Sequence[float]) -> float:
+    """The entropy of a policy [actions] over the legal moves, in nats."""
+    legal = np.asarray(policy, np.float64)[game.legal_moves(state)]
+    return float(entropies(legal / legal.sum()))

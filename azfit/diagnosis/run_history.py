@@ -1,27 +1,26 @@
-"""What the lines of a self-play run tell, by side: figures of late and their course.
+"""What the iterations of a self-play run say, by side: recent figures and their course.
 
-Every function takes the lines of metrics.jsonl, one an iteration (docs/diagnostics.md lists their
-entries). One iteration is a few dozen games, so "now" is the mean over the last ``LATELY``.
+One iteration is a few dozen games, so "now" is the mean over the last ``LATELY``.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from azfit.diagnosis.oscillation import swings
+from azfit.diagnosis.oscillation import LeadingMove, leading_moves, legal_entropy
 from azfit.games import Game
-from azfit.self_play.assessment import CLASSES, SIDES, f1_scores, mean_f1
-from azfit.self_play.config import SelfPlayConfig
+from azfit.self_play.assessment import f1_scores, mean_f1
+from azfit.self_play.iteration import CLASSES, SIDES, Assessment, Fresh, Games, Iteration
 
-Line = dict[str, Any]
+if TYPE_CHECKING:
+    from azfit.self_play.config import SelfPlayConfig
 
 LATELY = 10
-
-FRESH = ("target_entropy", "network_entropy", "kl", "wdl_loss", "value", "outcome")
 
 # Iterations over which what was learned and what came next are compared: fewer say little.
 FEWEST_COMPARED = 3
@@ -31,182 +30,369 @@ FEWEST_DECISIONS = 8
 
 
 def mean(values: Iterable[float | None]) -> float | None:
-    there = [value for value in values if value is not None]
-    return sum(there) / len(there) if there else None
+    """Of the values that are known."""
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
 
 
 # ---- the watched positions -----------------------------------------------------------
 
 
-def watched(lines: list[Line], game: Game) -> dict[str, Any]:
-    """Of the start and of the reply: the leading moves over time, and the value."""
-    told = {}
+@dataclass(frozen=True)
+class WatchedHistory:
+    """The network's answers in one position over a run."""
+
+    moves: list[int]
+    """That lead to the position."""
+    side: str
+    value: float
+    """Of the last iteration."""
+    values: list[float]
+    iterations: int
+    entropy: float
+    """Of the policy of the last iteration."""
+    leading: list[LeadingMove]
+
+
+def watched(iterations: Sequence[Iteration], game: Game) -> dict[str, WatchedHistory]:
+    """The start and the reply over time."""
+    histories = {}
     for name in ("start", "reply"):
-        entries = [line["watch"][name] for line in lines if name in line.get("watch", {})]
+        entries = [
+            iteration.watch.by_name()[name]
+            for iteration in iterations
+            if iteration.watch is not None and name in iteration.watch.by_name()
+        ]
         if not entries:
             continue
-        moves = entries[-1]["moves"]
-        state = game.play_all(moves)
-        told[name] = {
-            "moves": moves,
-            "side": SIDES[game.to_move(state)],
-            "value": entries[-1]["value"],
-            "values": [round(one["value"], 4) for one in entries],
-            **swings(game, state, [one["policy"] for one in entries]),
-        }
-    return told
+        last = entries[-1]
+        state = game.play_all(last.moves)
+        histories[name] = WatchedHistory(
+            moves=list(last.moves),
+            side=SIDES[game.to_move(state)],
+            value=last.value,
+            values=[round(entry.value, 4) for entry in entries],
+            iterations=len(entries),
+            entropy=legal_entropy(game, state, last.policy),
+            leading=leading_moves(game, state, [entry.policy for entry in entries]),
+        )
+    return histories
 
 
 # ---- by side -------------------------------------------------------------------------
 
 
-def by_side(entries: list[dict[str, Any]]) -> dict[str, Any]:
-    """Means of "fresh" entries over some iterations; F1 from their confusions together."""
-    told = {}
+@dataclass(frozen=True)
+class SideFigures:
+    """One side's positions: what the network says of them and how their games ended. What is not
+    known is None."""
+
+    positions: int
+    target_entropy: float | None = None
+    network_entropy: float | None = None
+    kl: float | None = None
+    wdl_loss: float | None = None
+    value: float | None = None
+    outcome: float | None = None
+    classes: dict[str, float] = field(default_factory=dict)
+    """Shares of win, draw, loss."""
+    f1: dict[str, float | None] = field(default_factory=dict)
+    macro_f1: float | None = None
+
+
+def by_side(entries: Sequence[Fresh]) -> dict[str, SideFigures]:
+    """Means over some iterations; F1 from their confusions together."""
+    figures = {}
     for side in SIDES:
-        mine = [one[side] for one in entries if side in one]
-        if not mine:
-            continue
-        confusion = np.sum([one["confusion"] for one in mine], axis=0)
-        scores = f1_scores(confusion)
-        classes = confusion.sum(axis=1)
-        told[side] = {
-            "positions": int(classes.sum()),
-            **{name: mean(one.get(name) for one in mine) for name in FRESH},
-            "classes": dict(zip(CLASSES, (classes / max(1, classes.sum())).tolist(), strict=True)),
-            "f1": dict(zip(CLASSES, scores, strict=True)),
-            "macro_f1": mean_f1(scores),
-        }
-    return told
+        assessments = [entry.by_side()[side] for entry in entries if side in entry.by_side()]
+        if assessments:
+            figures[side] = _side_figures(assessments)
+    return figures
 
 
-def sides_lately(lines: list[Line]) -> dict[str, Any]:
-    return by_side([line["fresh"] for line in lines[-LATELY:] if "fresh" in line])
+def _side_figures(assessments: Sequence[Assessment]) -> SideFigures:
+    confusion = np.sum([assessment.confusion for assessment in assessments], axis=0)
+    scores = f1_scores(confusion)
+    classes = confusion.sum(axis=1)
+    return SideFigures(
+        positions=int(classes.sum()),
+        target_entropy=mean(assessment.target_entropy for assessment in assessments),
+        network_entropy=mean(assessment.network_entropy for assessment in assessments),
+        kl=mean(assessment.kl for assessment in assessments),
+        wdl_loss=mean(assessment.wdl_loss for assessment in assessments),
+        value=mean(assessment.value for assessment in assessments),
+        outcome=mean(assessment.outcome for assessment in assessments),
+        classes=dict(zip(CLASSES, (classes / max(1, classes.sum())).tolist(), strict=True)),
+        f1=dict(zip(CLASSES, scores, strict=True)),
+        macro_f1=mean_f1(scores),
+    )
 
 
-def course(lines: list[Line]) -> list[dict[str, Any]]:
-    """The figures by side of every iteration."""
+def sides_lately(iterations: Sequence[Iteration]) -> dict[str, SideFigures]:
+    return by_side(
+        [iteration.fresh for iteration in iterations[-LATELY:] if iteration.fresh is not None]
+    )
+
+
+@dataclass(frozen=True)
+class SideCourse:
+    """One side's figures in one iteration."""
+
+    target_entropy: float
+    network_entropy: float
+    kl: float
+    wdl_loss: float | None
+    value: float
+    outcome: float
+    macro_f1: float | None
+
+
+@dataclass(frozen=True)
+class CoursePoint:
+    """Both sides' figures in one iteration."""
+
+    iteration: int
+    sides: dict[str, SideCourse]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"iteration": self.iteration, **asdict(self)["sides"]}
+
+
+def course(iterations: Sequence[Iteration]) -> list[CoursePoint]:
     return [
-        {
-            "iteration": line["iteration"],
-            **{
-                side: {name: line["fresh"][side].get(name) for name in (*FRESH, "macro_f1")}
-                for side in SIDES
-                if side in line.get("fresh", {})
+        CoursePoint(
+            iteration.iteration,
+            {
+                side: _side_course(assessment)
+                for side, assessment in (iteration.fresh or Fresh()).by_side().items()
             },
-        }
-        for line in lines
+        )
+        for iteration in iterations
     ]
 
 
-def policy_loss(lines: list[Line]) -> dict[str, float] | None:
-    """Of late: the loss, and its parts, the entropy of the targets and the KL above it."""
-    told = [line["training"] for line in lines[-LATELY:] if "training" in line]
-    if not told:
+def _side_course(assessment: Assessment) -> SideCourse:
+    return SideCourse(
+        assessment.target_entropy,
+        assessment.network_entropy,
+        assessment.kl,
+        assessment.wdl_loss,
+        assessment.value,
+        assessment.outcome,
+        assessment.macro_f1,
+    )
+
+
+# ---- losses --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PolicyLoss:
+    """The loss and its parts: the entropy of the targets and the KL above it."""
+
+    loss: float
+    kl: float
+    target_entropy: float
+
+
+def policy_loss(iterations: Sequence[Iteration]) -> PolicyLoss | None:
+    """The mean over the last iterations."""
+    trainings = [
+        iteration.training for iteration in iterations[-LATELY:] if iteration.training is not None
+    ]
+    if not trainings:
         return None
-    loss, kl = (sum(one[name] for one in told) / len(told) for name in ("policy", "kl"))
-    return {"loss": loss, "kl": kl, "target_entropy": loss - kl}
+    loss = sum(training.policy for training in trainings) / len(trainings)
+    kl = sum(training.kl for training in trainings) / len(trainings)
+    return PolicyLoss(loss, kl, loss - kl)
 
 
-def value_loss(config: SelfPlayConfig, lines: list[Line]) -> dict[str, float] | None:
-    """Of late: the win/draw/loss loss of the best network on what it had learned when it became
-    the best and on the games that it played since, and how often a position is drawn."""
-    told: list[tuple[float, float, float]] = []
+@dataclass(frozen=True)
+class ValueLoss:
+    """The win/draw/loss loss of the best network."""
+
+    learned: float
+    """On what it had been trained on when it became the best."""
+    fresh: float
+    """On the games that it has played since."""
+    times_drawn: float
+    """How often training draws a position."""
+
+
+def value_loss(config: SelfPlayConfig, iterations: Sequence[Iteration]) -> ValueLoss | None:
+    """The mean over the last iterations that have all of it."""
+    losses: list[tuple[float, float, float]] = []
     learned = None
-    for line in lines:
-        training = line.get("training", {})
-        sides = [one for one in line.get("fresh", {}).values() if "wdl_loss" in one]
-        positions = sum(one["positions"] for one in sides)
-        if learned is not None and positions and training:
-            fresh = sum(one["positions"] * one["wdl_loss"] for one in sides) / positions
-            drawn = config.epochs * config.replay_ratio * training["positions"]
-            told.append((learned, fresh, drawn / line["games"]["positions"]))
-        if line.get("accepted"):
-            learned = training.get("wdl_learned")
-    if len(told) < FEWEST_COMPARED:
+    for iteration in iterations:
+        training, games = iteration.training, iteration.games
+        fresh = _fresh_loss(iteration.fresh)
+        if learned is not None and fresh is not None and training and games:
+            drawn = config.epochs * config.replay_ratio * training.positions
+            losses.append((learned, fresh, drawn / games.positions))
+        if iteration.accepted:
+            learned = training.wdl_learned if training else None
+    if len(losses) < FEWEST_COMPARED:
         return None
-    means = np.mean(told[-LATELY:], axis=0).tolist()
-    return dict(zip(("learned", "fresh", "times_drawn"), means, strict=True))
+    return ValueLoss(*np.mean(losses[-LATELY:], axis=0).tolist())
+
+
+def _fresh_loss(fresh: Fresh | None) -> float | None:
+    """The win/draw/loss loss over the positions of both sides."""
+    pairs = [
+        (assessment.positions, assessment.wdl_loss)
+        for assessment in (fresh or Fresh()).by_side().values()
+        if assessment.wdl_loss is not None
+    ]
+    positions = sum(count for count, _ in pairs)
+    return sum(count * loss for count, loss in pairs) / positions if positions else None
 
 
 # ---- games ---------------------------------------------------------------------------
 
 
-def outcomes(games: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """Of "games" entries: how the games ended, as shares."""
-    names = ("first_wins", "second_wins", "draws")
-    counts = {name: sum(one[name] for one in games) for name in names}
-    played = sum(counts.values())
-    if not played:
+@dataclass(frozen=True)
+class Outcomes:
+    """How games ended, as shares."""
+
+    games: int
+    first_wins: float
+    second_wins: float
+    draws: float
+
+
+def outcomes(first_wins: int, second_wins: int, draws: int) -> Outcomes | None:
+    """None if there are no games."""
+    games = first_wins + second_wins + draws
+    if not games:
         return None
-    return {"games": played, **{name: counts[name] / played for name in names}}
+    return Outcomes(games, first_wins / games, second_wins / games, draws / games)
 
 
-def starved(games: list[dict[str, Any]]) -> dict[str, Any]:
-    """Of "games" entries, by side: of the nodes with an untried move, the share whose FPU is
-    below -1, or would be without the clamp."""
-    told = {}
+def outcomes_of(games: Sequence[Games]) -> Outcomes | None:
+    return outcomes(
+        sum(entry.first_wins for entry in games),
+        sum(entry.second_wins for entry in games),
+        sum(entry.draws for entry in games),
+    )
+
+
+@dataclass(frozen=True)
+class Starvation:
+    """Of one side's nodes with an untried move, the share whose FPU is below -1, or would be
+    without the clamp."""
+
+    open: int
+    share: float | None
+    """None if there are no such nodes."""
+
+
+def starvation(games: Sequence[Games]) -> dict[str, Starvation]:
+    by_side = {}
     for side, name in enumerate(SIDES):
-        opened = sum(one["open"][side] for one in games)
-        below = sum(one["starved"][side] for one in games)
-        told[name] = {"open": opened, "share": below / opened if opened else None}
-    return told
+        opened = sum(entry.open[side] for entry in games)
+        below = sum(entry.starved[side] for entry in games)
+        by_side[name] = Starvation(opened, below / opened if opened else None)
+    return by_side
 
 
-def games_lately(lines: list[Line]) -> list[dict[str, Any]]:
-    return [line["games"] for line in lines[-LATELY:] if "games" in line]
+def games_lately(iterations: Sequence[Iteration]) -> list[Games]:
+    return [iteration.games for iteration in iterations[-LATELY:] if iteration.games is not None]
 
 
 # ---- buffer, gate, search ------------------------------------------------------------
 
 
-def buffer_reach(config: SelfPlayConfig, lines: list[Line]) -> dict[str, Any]:
+@dataclass(frozen=True)
+class BufferReach:
     """How many iterations of games the buffer holds when full, at the present rate."""
-    rate = mean(one["positions"] for one in games_lately(lines))
-    return {
-        "capacity": config.buffer,
-        "positions": lines[-1].get("training", {}).get("positions") if lines else None,
-        "positions_per_iteration": rate,
-        "iterations_held": config.buffer / rate if rate else None,
-    }
+
+    capacity: int
+    positions: int | None
+    positions_per_iteration: float | None
+    iterations_held: float | None
 
 
-def acceptance(config: SelfPlayConfig, lines: list[Line]) -> dict[str, Any] | None:
-    """The share of candidates accepted, in the first and the second half of the run, and of games
-    drawn in the matches of the second."""
-    lines = [line for line in lines if "accepted" in line]
-    decided = [bool(line["accepted"]) for line in lines]
+def buffer_reach(config: SelfPlayConfig, iterations: Sequence[Iteration]) -> BufferReach:
+    rate = mean(games.positions for games in games_lately(iterations))
+    training = iterations[-1].training if iterations else None
+    return BufferReach(
+        capacity=config.buffer,
+        positions=None if training is None else training.positions,
+        positions_per_iteration=rate,
+        iterations_held=config.buffer / rate if rate else None,
+    )
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """How many candidates the gate let through."""
+
+    decisions: int
+    rate: float
+    early: float | None
+    """In the first half of the run; None, as ``late``, with too few decisions."""
+    late: float | None
+    rejected_in_a_row: int
+    """Up to now."""
+    drawn: float
+    """Share of the match games of the second half."""
+
+
+def acceptance(config: SelfPlayConfig, iterations: Sequence[Iteration]) -> Acceptance | None:
+    """None without a gate, or before its first decision."""
+    decided = [iteration for iteration in iterations if iteration.accepted is not None]
     if not config.gate or not decided:
         return None
+    accepted = [bool(iteration.accepted) for iteration in decided]
     half = len(decided) // 2
-    since = next((i for i, one in enumerate(reversed(decided)) if one), len(decided))
-    return {
-        "decisions": len(decided),
-        "rate": sum(decided) / len(decided),
-        "early": sum(decided[:half]) / half if len(decided) >= FEWEST_DECISIONS else None,
-        "late": sum(decided[half:]) / (len(decided) - half)
-        if len(decided) >= FEWEST_DECISIONS
-        else None,
-        "rejected_in_a_row": since,
-        "drawn": sum(sum(line["match"]["draws"]) for line in lines[half:])
-        / sum(line["match"]["games"] for line in lines[half:]),
-    }
-
-
-def exploration(config: SelfPlayConfig) -> dict[str, Any]:
-    """The c of PUCT at the root at the beginning and at the end of a search."""
-    base = config.sims * config.c_base_factor
-    first, last = (
-        config.c_init + math.log((visits + base + 1) / base) for visits in (1, config.sims)
+    since = next((i for i, yes in enumerate(reversed(accepted)) if yes), len(accepted))
+    enough = len(decided) >= FEWEST_DECISIONS
+    matches = [iteration.match for iteration in decided[half:] if iteration.match is not None]
+    return Acceptance(
+        decisions=len(decided),
+        rate=sum(accepted) / len(accepted),
+        early=sum(accepted[:half]) / half if enough else None,
+        late=sum(accepted[half:]) / (len(accepted) - half) if enough else None,
+        rejected_in_a_row=since,
+        drawn=sum(sum(match.draws) for match in matches)
+        / max(1, sum(match.games for match in matches)),
     )
-    return {
-        **{
-            name: getattr(config, name)
-            for name in (
-                *("sims", "c_init", "c_base_factor", "fpu_reduction", "fpu_clamp", "fpu_dynamic"),
-                *("lambda_steps", "noise_eps", "noise_steps"),
-            )
-        },
-        "c_first": first,
-        "c_last": last,
-    }
+
+
+@dataclass(frozen=True)
+class SearchFigures:
+    """The options of the search that a diagnosis looks at, and the c of PUCT at the root at the
+    beginning and at the end of a search."""
+
+    sims: int
+    c_init: float
+    c_base_factor: float
+    fpu_reduction: float
+    fpu_clamp: bool
+    fpu_dynamic: bool
+    lambda_steps: float
+    noise_eps: float
+    noise_steps: int
+    c_first: float
+    c_last: float
+
+
+def search_figures(config: SelfPlayConfig) -> SearchFigures:
+    base = config.sims * config.c_base_factor
+
+    def exploration(visits: int) -> float:
+        return config.c_init + math.log((visits + base + 1) / base)
+
+    return SearchFigures(
+        sims=config.sims,
+        c_init=config.c_init,
+        c_base_factor=config.c_base_factor,
+        fpu_reduction=config.fpu_reduction,
+        fpu_clamp=config.fpu_clamp,
+        fpu_dynamic=config.fpu_dynamic,
+        lambda_steps=config.lambda_steps,
+        noise_eps=config.noise_eps,
+        noise_steps=config.noise_steps,
+        c_first=exploration(1),
+        c_last=exploration(config.sims),
+    )

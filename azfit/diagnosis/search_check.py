@@ -1,7 +1,8 @@
 """What an option of the search changes: the same positions searched with it and without.
 
-    on, off = (searched(game, evaluate, one, states, plies) for one in (config, other))
-    told = differences(game, states, on, off, config.sims)
+    with_it = searched(game, evaluate, config, states, plies)
+    without = searched(game, evaluate, other, states, plies)
+    by_side = differences(game, states, with_it, without, config.sims)
 
 Searches are from scratch, without noise, so that all that differs is the option. A node is starved
 if the FPU of its untried moves is below -1, or would be without the clamp: then a move not tried
@@ -12,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,8 @@ from azfit.diagnosis.contradiction import canonical, gap_of
 from azfit.games import Game, States
 from azfit.search import Evaluator, Search
 from azfit.search_config import SearchConfig
-from azfit.self_play.assessment import SIDES, entropies
+from azfit.self_play.assessment import entropies
+from azfit.self_play.iteration import SIDES
 
 TREES = 256  # searched side by side
 
@@ -77,33 +78,68 @@ def without_noise(config: SearchConfig) -> SearchConfig:
     return replace(config, noise_eps=0.0, noise_steps=0)
 
 
+@dataclass(frozen=True)
+class SearchDifference:
+    """How two searches of the same positions differ, for one side; pairs are [with the option,
+    without it]."""
+
+    positions: int
+    other_move: float
+    """Share of the positions with another most visited move."""
+    distance: float
+    """Mean total-variation distance of the visits."""
+    second_visits: list[float]
+    """Visits of the second most visited move."""
+    untried_moves: list[float]
+    """Legal moves without a visit, per position."""
+    starved: list[float]
+    """Share of starved nodes."""
+
+
 def differences(
-    game: Game, states: States, one: Searched, other: Searched, sims: int
-) -> dict[str, Any]:
-    """By side to move at the root: how the searches of the same positions differ."""
+    game: Game, states: States, searches: Searched, others: Searched, sims: int
+) -> dict[str, SearchDifference]:
+    """By side to move at the root."""
     sides, legal = game.sides(states), game.legal_masks(states)
-    told = {}
+    by_side = {}
     for side, name in enumerate(SIDES):
-        mine = sides == side
-        if not mine.any():
+        rows = sides == side
+        if not rows.any():
             continue
-        a, b = one.visits[mine], other.visits[mine]
-        told[name] = {
-            "positions": int(mine.sum()),
-            "other_move": float((one.chosen != other.chosen)[mine].mean()),
-            "distance": float(0.5 * np.abs(a - b).sum(axis=1).mean()),
-            "second_visits": [_second(a) * sims, _second(b) * sims],
-            "untried_moves": [
-                float(((visits == 0) & legal[mine]).sum(axis=1).mean()) for visits in (a, b)
-            ],
-            "starved": [one.starved_shares[side], other.starved_shares[side]],
-        }
-    return told
+        visits, other_visits = searches.visits[rows], others.visits[rows]
+        by_side[name] = SearchDifference(
+            positions=int(rows.sum()),
+            other_move=float((searches.chosen != others.chosen)[rows].mean()),
+            distance=float(0.5 * np.abs(visits - other_visits).sum(axis=1).mean()),
+            second_visits=[_second(visits) * sims, _second(other_visits) * sims],
+            untried_moves=[_untried(visits, legal[rows]), _untried(other_visits, legal[rows])],
+            starved=[searches.starved_shares[side], others.starved_shares[side]],
+        )
+    return by_side
+
+
+def _untried(shares: NDArray[np.float64], legal: NDArray[np.bool_]) -> float:
+    return float(((shares == 0) & legal).sum(axis=1).mean())
 
 
 def _second(shares: NDArray[np.float64]) -> float:
     """The share of the second most visited move."""
     return float(np.sort(shares, axis=1)[:, -2].mean()) if shares.shape[1] > 1 else 0.0
+
+
+@dataclass(frozen=True)
+class RepeatedSearches:
+    """One position, searched many times with noise."""
+
+    moves: list[int]
+    """That lead to the position."""
+    repeats: int
+    gap: float
+    """The Jensen gap of the searches."""
+    entropy: float
+    """Mean of a search's visits."""
+    policy: list[float]
+    """Mean of the searches."""
 
 
 def repeated_searches(
@@ -112,16 +148,16 @@ def repeated_searches(
     config: SearchConfig,
     moves: Sequence[int],
     repeats: int = REPEATS,
-) -> dict[str, Any]:
-    """One position searched as self-play does, with noise, by so many seeds: do they agree?"""
+) -> RepeatedSearches:
+    """One position searched as self-play does, with noise, by different seeds: do they agree?"""
     states = np.repeat(game.play_all(moves)[None], repeats, axis=0)
     plies = np.full(repeats, len(moves), np.int64)
-    found = searched(game, evaluate, config, states, plies, range(1, repeats + 1))
-    _, policies = canonical(game, states, found.visits)
-    return {
-        "moves": list(moves),
-        "repeats": repeats,
-        "gap": gap_of(policies),
-        "entropy": float(entropies(found.visits).mean()),
-        "policy": [round(float(p), 5) for p in found.visits.mean(axis=0)],
-    }
+    searches = searched(game, evaluate, config, states, plies, range(1, repeats + 1))
+    _, policies = canonical(game, states, searches.visits)
+    return RepeatedSearches(
+        moves=list(moves),
+        repeats=repeats,
+        gap=gap_of(policies),
+        entropy=float(entropies(searches.visits).mean()),
+        policy=[round(float(p), 5) for p in searches.visits.mean(axis=0)],
+    )

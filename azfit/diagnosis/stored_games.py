@@ -44,7 +44,7 @@ class StoredGames:
     """Positions at the beginning of the first game that the buffer has dropped already."""
 
     def __len__(self) -> int:
-        return sum(one.plies for one in self.episodes) - self.skipped
+        return sum(episode.plies for episode in self.episodes) - self.skipped
 
     def newest(self, count: int) -> StoredGames:
         """The games that hold the last ``count`` positions: the buffer, first in, first out."""
@@ -58,9 +58,9 @@ class StoredGames:
         return StoredGames(self.game, chosen[::-1], self.cut, max(0, -room))
 
     def latest(self, iterations: int) -> StoredGames:
-        """The games of the last so many iterations."""
-        last = max((one.iteration for one in self.episodes), default=0)
-        recent = [one for one in self.episodes if one.iteration > last - iterations]
+        """The games of the last ``iterations``."""
+        last = max((episode.iteration for episode in self.episodes), default=0)
+        recent = [game for game in self.episodes if game.iteration > last - iterations]
         return StoredGames(self.game, recent, self.cut)
 
     def _joined(self, parts: list[NDArray[np.generic]]) -> NDArray[np.generic]:
@@ -69,7 +69,7 @@ class StoredGames:
     @cached_property
     def codes(self) -> NDArray[np.int8]:
         """int8 [N, code_length]."""
-        return self._joined([one.codes for one in self.episodes]).astype(np.int8)
+        return self._joined([episode.codes for episode in self.episodes]).astype(np.int8)
 
     @cached_property
     def states(self) -> States:
@@ -79,7 +79,7 @@ class StoredGames:
     @cached_property
     def targets(self) -> NDArray[np.float32]:
         """float32 [N, actions]: the share of the search's visits."""
-        visits = self._joined([one.visits for one in self.episodes]).astype(np.float32)
+        visits = self._joined([episode.visits for episode in self.episodes]).astype(np.float32)
         return np.asarray(visits / visits.sum(axis=1, keepdims=True), np.float32)
 
     @cached_property
@@ -90,18 +90,18 @@ class StoredGames:
     @cached_property
     def wdl(self) -> NDArray[np.int8]:
         """int8 [N]: 0 win, 1 draw, 2 loss, for the side to move."""
-        return self._joined([one.wdl for one in self.episodes]).astype(np.int8)
+        return self._joined([episode.wdl for episode in self.episodes]).astype(np.int8)
 
     @cached_property
     def values(self) -> NDArray[np.float32]:
         """float32 [N]: what the search thought of the position, for the side to move."""
-        return self._joined([one.values for one in self.episodes]).astype(np.float32)
+        return self._joined([episode.values for episode in self.episodes]).astype(np.float32)
 
     @cached_property
     def plies(self) -> NDArray[np.int64]:
         """int64 [N]: moves played before the position."""
         parts: list[NDArray[np.generic]] = [
-            np.arange(len(one.opening), one.length) for one in self.episodes
+            np.arange(len(episode.opening), episode.length) for episode in self.episodes
         ]
         return self._joined(parts).astype(np.int64)
 
@@ -109,7 +109,7 @@ class StoredGames:
     def iterations(self) -> NDArray[np.int64]:
         """int64 [N]: which iteration's game the position is of."""
         parts: list[NDArray[np.generic]] = [
-            np.full(one.plies, one.iteration) for one in self.episodes
+            np.full(episode.plies, episode.iteration) for episode in self.episodes
         ]
         return self._joined(parts).astype(np.int64)
 
@@ -123,12 +123,12 @@ def read_games(folder: Path, game: Game) -> StoredGames:
     episodes: list[Episode] = []
     cut: list[str] = []
     for path in paths:
-        found = read_episodes(path, game)
+        in_file = read_episodes(path, game)
         rest = unread_bytes(path)
         if rest:
             cut.append(f"'{path}' ends within a game: its last {rest} bytes are left out")
-        _check(path, found, game)
-        episodes += found
+        _check(path, in_file, game)
+        episodes += in_file
     return StoredGames(game, episodes, cut)
 
 
@@ -154,12 +154,14 @@ def unread_bytes(path: Path) -> int:
 
 def _check(path: Path, episodes: list[Episode], game: Game) -> None:
     """What a checksum cannot tell: that these are positions of the game, each with a search."""
-    for one in episodes:
+    for episode in episodes:
         try:
-            game.decode(one.codes)
+            game.decode(episode.codes)
         except InputError as error:
-            raise CorruptTableError(f"'{path}', game {one.number}: {error}; remove it") from None
-        if not one.plies or not one.visits.any(axis=1).all():
             raise CorruptTableError(
-                f"'{path}', game {one.number}: a position without a search; remove it"
+                f"'{path}', game {episode.number}: {error}; remove it"
+            ) from None
+        if not episode.plies or not episode.visits.any(axis=1).all():
+            raise CorruptTableError(
+                f"'{path}', game {episode.number}: a position without a search; remove it"
             )

@@ -1,26 +1,29 @@
 """The exact judge beside a diagnosis: the table for drop-oldest, the solver for Connect Four.
 
+    judge, name = judge_for(game, Path("data"))
+
 Results are for the side to move: +1 win, 0 draw, -1 loss. A move is a blunder if the position is
 worth less after it than before.
 """
 
 from __future__ import annotations
 
-import importlib
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from azfit.games import DropOldest, Game, Result, States
-from azfit.self_play.assessment import SIDES
+from azfit.games import DropOldest, Game, Result, State, States
+from azfit.self_play.iteration import SIDES
+from solver.connect4 import Connect4Solver
 from solver.errors import MissingTableError
 from solver.table import open_table, solve_command
 
 Results = NDArray[np.int8]
 
-# Connect Four is solved position by position: with so many pieces on the board win, draw or loss
+# Connect Four is solved position by position: with this many pieces on the board win, draw or loss
 # takes milliseconds, near the empty board it takes minutes.
 FEWEST_PIECES = 16
 MOST_SOLVED = 200
@@ -37,8 +40,11 @@ CONNECT4_REPLIES = (-4, -2, -2, -1, -2, -2, -4)
 RESULT_NAMES = {1: "win", 0: "draw", -1: "loss"}
 
 
-class Oracle(Protocol):
-    """Knows the truth, of some positions at least."""
+# ---- judges --------------------------------------------------------------------------
+
+
+class Judge(Protocol):
+    """Knows the truth about positions of one game, or about some of them."""
 
     name: str
 
@@ -46,17 +52,17 @@ class Oracle(Protocol):
         """bool [N]: which states it judges within reasonable time."""
 
     def moves_known(self, states: States) -> NDArray[np.bool_]:
-        """bool [N]: and what every move there leads to."""
+        """bool [N]: in which states it also judges every move."""
 
     def results(self, states: States) -> Results:
-        """int8 [N] for the side to move, of states in play that it knows."""
+        """int8 [N] for the side to move, of known states in play."""
 
-    def best_moves(self, state: NDArray[np.uint8]) -> list[int]:
+    def best_moves(self, state: State) -> list[int]:
         """The moves that keep the result and also win soonest or lose latest; none if that is not
         known."""
 
 
-class TableOracle:
+class TableJudge:
     """Drop-oldest, by its solved table."""
 
     def __init__(self, game: DropOldest, folder: Path) -> None:
@@ -70,19 +76,19 @@ class TableOracle:
 
     def results(self, states: States) -> Results:
         codes, m = self._game.encode(states), self._game.rules.m
-        found, _ = self._table.probe_many(codes[:, :m], codes[:, m : 2 * m], codes[:, -1])
-        return found
+        results, _ = self._table.probe_many(codes[:, :m], codes[:, m : 2 * m], codes[:, -1])
+        return results
 
-    def best_moves(self, state: NDArray[np.uint8]) -> list[int]:
+    def best_moves(self, state: State) -> list[int]:
         return sorted(self._table.best_moves(self._game.position(state)))
 
 
-class Connect4Oracle:
+class Connect4Judge:
     """Connect Four, by searching to the end: the first ply, which is known, and late positions."""
 
     def __init__(self, game: Game) -> None:
         self._game, self.name = game, "Connect Four solver"
-        self._solver: Any = importlib.import_module("solver.connect4").Connect4Solver()
+        self._solver = Connect4Solver()
 
     def _pieces(self, states: States) -> NDArray[np.int64]:
         return np.asarray((self._game.encode(states)[:, :-1] != 0).sum(axis=1), np.int64)
@@ -98,110 +104,201 @@ class Connect4Oracle:
     def results(self, states: States) -> Results:
         return np.array([self._result(code) for code in self._game.encode(states)], np.int8)
 
-    def best_moves(self, state: NDArray[np.uint8]) -> list[int]:
-        played = np.flatnonzero(self._game.encode(state[None])[0, :-1]).tolist()
-        worth = {(): CONNECT4_OPENINGS, (CONNECT4_CENTRE,): CONNECT4_REPLIES}.get(tuple(played), ())
-        return [column for column, one in enumerate(worth) if one == max(worth)]
+    def best_moves(self, state: State) -> list[int]:
+        cells = np.flatnonzero(self._game.encode(state[None])[0, :-1]).tolist()
+        scores = {(): CONNECT4_OPENINGS, (CONNECT4_CENTRE,): CONNECT4_REPLIES}.get(tuple(cells), ())
+        return [column for column, score in enumerate(scores) if score == max(scores)]
 
     def _result(self, code: NDArray[np.int8]) -> int:
         """Of a code: +1 first player, -1 second, by row * 7 + column; the side to move."""
         cells, side = code[:-1], int(code[-1])
-        played = np.flatnonzero(cells)
-        if len(played) == 0:
+        occupied = np.flatnonzero(cells)
+        if len(occupied) == 0:
             return max(CONNECT4_OPENINGS)
-        if len(played) == 1:
-            return -CONNECT4_OPENINGS[int(played[0])]
-        stones, mover = (_bitboard(cells, own) for own in ((1, -1), ((1, -1)[side],)))
-        return int(self._solver.search(mover, stones, -1, 1))
+        if len(occupied) == 1:
+            return -CONNECT4_OPENINGS[int(occupied[0])]
+        stones, mover = (_bitboard(cells, owners) for owners in ((1, -1), ((1, -1)[side],)))
+        return self._solver.search(mover, stones, -1, 1)
 
 
 def _bitboard(cells: NDArray[np.int8], owners: tuple[int, ...]) -> int:
     """The pieces of these owners as the solver numbers cells: column * 7 + row."""
-    found = np.flatnonzero(np.isin(cells, owners))
-    return sum(1 << (int(cell) % 7 * 7 + int(cell) // 7) for cell in found)
+    occupied = np.flatnonzero(np.isin(cells, owners))
+    return sum(1 << (int(cell) % 7 * 7 + int(cell) // 7) for cell in occupied)
 
 
-def oracle_for(game: Game, folder: Path) -> tuple[Oracle | None, str]:
-    """The judge of this game, or None and what it would take to have one."""
+def judge_for(game: Game, folder: Path) -> tuple[Judge | None, str]:
+    """The judge of this game and its name, or None and what it would take to have one."""
+    judge: Judge
     if isinstance(game, DropOldest):
         try:
-            oracle = TableOracle(game, folder)
+            judge = TableJudge(game, folder)
         except MissingTableError:
             return None, f"no table in '{folder}': {solve_command(game.rules)}, then give --data"
-        return oracle, oracle.name
-    if game.name == "connect4":
-        try:
-            solver: Oracle = Connect4Oracle(game)
-        except (ImportError, AttributeError):
-            return None, "no exact solver of Connect Four is installed"
-        return solver, solver.name
-    return None, f"{game.name} has no exact judge"
+    elif game.name == "connect4":
+        judge = Connect4Judge(game)
+    else:
+        return None, f"{game.name} has no exact judge"
+    return judge, judge.name
 
 
-def results_after(
-    oracle: Oracle, game: Game, states: States, actions: NDArray[np.int32]
-) -> Results:
+# ---- moves ---------------------------------------------------------------------------
+
+
+def results_after(judge: Judge, game: Game, states: States, actions: NDArray[np.int32]) -> Results:
     """int8 [N]: what each position is worth, to the player who moves, after this action."""
     after, ended = game.play_many(states, actions)
     worth = np.where(ended == Result.MOVER_WON, 1, 0).astype(np.int8)
     going_on = ended == Result.GOING_ON
     if going_on.any():
-        worth[going_on] = -oracle.results(after[going_on])
+        worth[going_on] = -judge.results(after[going_on])
     return worth
 
 
-def results_of_moves(oracle: Oracle, game: Game, state: NDArray[np.uint8]) -> dict[int, int]:
+def results_of_moves(judge: Judge, game: Game, state: State) -> dict[int, int]:
     """Every legal move of one position and its result for the mover; none if it is not known."""
     moves = game.legal_moves(state)
-    if not oracle.known(state[None])[0]:
+    if not judge.known(state[None])[0]:
         return {}
-    if oracle.results(state[None])[0] == -1:  # then every move loses
+    if judge.results(state[None])[0] == -1:  # then every move loses
         return dict.fromkeys(moves, -1)
-    if not oracle.moves_known(state[None])[0]:
+    if not judge.moves_known(state[None])[0]:
         return {}
     states = np.repeat(state[None], len(moves), axis=0)
-    worth = results_after(oracle, game, states, np.array(moves, np.int32))
+    worth = results_after(judge, game, states, np.array(moves, np.int32))
     return dict(zip(moves, worth.tolist(), strict=True))
 
 
+@dataclass(frozen=True)
+class PositionTruth:
+    """What the judge says of one position, and how likely the network plays it right."""
+
+    result: str
+    """For the side to move: win, draw or loss."""
+    keeping: list[str]
+    """The moves that keep the result."""
+    right: list[str]
+    """Those; where every move keeps the result, those that win soonest or lose latest, if known."""
+    keeps_anyway: bool
+    """Does every move keep the result?"""
+    all_alike: bool
+    """Is every move right?"""
+    side: str
+    probability: float | None = None
+    """That the network gives to the right moves; None without a network."""
+
+    def to_dict(self) -> dict[str, Any]:
+        entries = asdict(self)
+        if self.probability is None:
+            del entries["probability"]
+        return entries
+
+
+def keeping_and_right(
+    judge: Judge, state: State, results: dict[int, int]
+) -> tuple[list[int], list[int]]:
+    """Of all moves with their results: those that keep the best result, and the right ones among
+    them (see ``PositionTruth.right``)."""
+    best = max(results.values())
+    keeping = [action for action, result in results.items() if result == best]
+    if len(keeping) < len(results):
+        return keeping, keeping
+    return keeping, judge.best_moves(state) or keeping
+
+
+def position_truth(
+    judge: Judge, game: Game, state: State, policy: NDArray[np.float32] | None = None
+) -> PositionTruth | None:
+    """None if the judge does not know; policy: the network's, float32 [actions]."""
+    results = results_of_moves(judge, game, state)
+    if not results:
+        return None
+    keeping, right = keeping_and_right(judge, state, results)
+    return PositionTruth(
+        result=RESULT_NAMES[results[keeping[0]]],
+        keeping=[game.action_name(action) for action in keeping],
+        right=[game.action_name(action) for action in right],
+        keeps_anyway=len(keeping) == len(results),
+        all_alike=len(right) == len(results),
+        side=SIDES[game.to_move(state)],
+        probability=None
+        if policy is None
+        else float(policy[right].sum() / policy[list(results)].sum()),
+    )
+
+
+# ---- many positions ------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class BlunderRate:
+    """How often a player gives a result away in one side's positions."""
+
+    positions: int
+    blunders: float
+    """As a share."""
+
+
+@dataclass(frozen=True)
+class ValueOffset:
+    """How far the network's value is from the truth in one side's positions."""
+
+    bias: float
+    """Mean of value - truth."""
+    error: float
+    """Mean of |value - truth|."""
+
+
+@dataclass(frozen=True)
+class SampleTruth:
+    """Sampled positions before the judge; all by side."""
+
+    blunders: dict[str, dict[str, BlunderRate]]
+    """By player: the network, and the search in several variants."""
+    value: dict[str, ValueOffset]
+    """Of the network."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Empty if the judge knew none of the positions."""
+        entries = asdict(self)
+        return {**entries["blunders"], "value": entries["value"]} if self.blunders else {}
+
+
 def judged_sample(
-    oracle: Oracle, states: States, limit: int | None
+    judge: Judge, states: States, limit: int | None
 ) -> tuple[NDArray[np.int64], Results]:
-    """Rows of which the oracle knows every move, and their results; at most ``limit``, drawn at
-    random, for the states come in the order of time."""
-    rows = np.flatnonzero(oracle.moves_known(states))
+    """Rows in which the judge knows every move, and their results; at most ``limit``, drawn at
+    random because the states are in order of time."""
+    rows = np.flatnonzero(judge.moves_known(states))
     if limit is not None and len(rows) > limit:
         rows = np.sort(np.random.default_rng(0).permutation(rows)[:limit])
-    return rows, oracle.results(states[rows]) if len(rows) else np.empty(0, np.int8)
+    return rows, judge.results(states[rows]) if len(rows) else np.empty(0, np.int8)
 
 
-def blunders(
-    oracle: Oracle,
+def blunder_rates(
+    judge: Judge,
     game: Game,
     states: States,
     truth: Results,
     actions: NDArray[np.int32],
-) -> dict[str, Any]:
-    """By side: the share of these moves that give a result away, and of how many."""
-    worth = results_after(oracle, game, states, actions)
+) -> dict[str, BlunderRate]:
+    """By side: how many of these moves give a result away."""
+    lost = results_after(judge, game, states, actions) < truth
     sides = game.sides(states)
     return {
-        name: {
-            "positions": int((sides == side).sum()),
-            "blunders": float((worth < truth)[sides == side].mean()),
-        }
+        name: BlunderRate(int((sides == side).sum()), float(lost[sides == side].mean()))
         for side, name in enumerate(SIDES)
         if (sides == side).any()
     }
 
 
-def value_errors(truth: Results, values: NDArray[Any], sides: Results) -> dict[str, Any]:
-    """By side: the mean of value less truth, and of its size."""
+def value_offsets(truth: Results, values: NDArray[Any], sides: Results) -> dict[str, ValueOffset]:
+    """By side: how far these values are from the truth."""
+    off = values - truth
     return {
-        name: {
-            "bias": float((values - truth)[sides == side].mean()),
-            "error": float(np.abs(values - truth)[sides == side].mean()),
-        }
+        name: ValueOffset(
+            float(off[sides == side].mean()), float(np.abs(off[sides == side]).mean())
+        )
         for side, name in enumerate(SIDES)
         if (sides == side).any()
     }

@@ -1,0 +1,139 @@
+"""What can be wrong with the course of a run: a policy that swings or stands still, the gate.
+
+Each threshold stands here with its reason.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from azfit.diagnosis.figures import Figures
+from azfit.diagnosis.finding import Finding, Rule
+from azfit.diagnosis.learning_rules import more_learning
+from azfit.diagnosis.oscillation import LeadingMove
+
+# Probability points. Below 5 a swing changes no game that can be noticed.
+AMPLITUDE = 0.05
+
+# Periods that the buffer should hold: over less than two the targets follow the swing instead of
+# averaging it.
+PERIODS = 2.0
+BUFFER_MARGIN = 1.25
+
+# A leading move that is neither chosen nor given up, and does not move over the last third of the
+# run (20 iterations at least), is stuck.
+STUCK_BETWEEN = (0.2, 0.8)
+STUCK_RANGE = 0.03
+STUCK_ITERATIONS = 60
+
+# Acceptance: 50-70 % is usual early, 20-40 % late. Only what is far outside is called wrong, as
+# with some 20 decisions a rate is known to 10 points.
+EARLY_LOW, LATE_LOW, LATE_HIGH = 0.25, 0.05, 0.85
+FEWEST_REJECTED = 10
+
+# Where most games of a match are drawn its score stays near one half, and a gate above one half
+# rejects whatever the candidate has learned.
+DRAWN_MATCHES = 0.7
+
+
+# ---- the watched positions ---------------------------------------------------------------
+
+
+def oscillation(figures: Figures) -> Iterator[Finding]:
+    for name, history in figures.watch.items():
+        swinging = [
+            (move.amplitude, move.period, move)
+            for move in history.leading
+            if move.period is not None and move.amplitude is not None
+        ]
+        if not swinging:
+            continue
+        amplitude, period, move = max(swinging, key=lambda swing: swing[0])
+        if amplitude >= AMPLITUDE:
+            yield _swing(figures, name, history.side, move, amplitude, period)
+
+
+def _swing(
+    figures: Figures, name: str, side: str, move: LeadingMove, amplitude: float, period: float
+) -> Finding:
+    sentence = (
+        f"the {side} player's move {move.move} ({name}) swings by {amplitude:.0%} "
+        f"about {move.late_mean:.0%} with a period of {period:.0f} iterations"
+    )
+    held = None if figures.buffer is None else figures.buffer.iterations_held
+    rate = None if figures.buffer is None else figures.buffer.positions_per_iteration
+    if held is None or rate is None or held >= PERIODS * period:
+        sentence += "; the buffer holds two periods and more, so lower --policy-lr-scale or --lr"
+        options: tuple[str, ...] = ("--policy-lr-scale", "--lr")
+        return Finding("wrong", "oscillation", side, amplitude, sentence, options)
+    wanted = math.ceil(PERIODS * period * rate * BUFFER_MARGIN / 10_000) * 10_000
+    sentence += (
+        f"; the buffer holds {held:.0f} iterations, {held / period:.1f} periods: aim at two, "
+        f"--buffer {wanted}"
+    )
+    return Finding("wrong", "oscillation", side, amplitude, sentence, ("--buffer",))
+
+
+def standstill(figures: Figures) -> Iterator[Finding]:
+    low, high = STUCK_BETWEEN
+    for name, history in figures.watch.items():
+        if not history.leading or history.iterations < STUCK_ITERATIONS:
+            continue
+        move = history.leading[0]
+        moved = move.late_range
+        if not low <= move.late_mean <= high or moved is None or moved >= STUCK_RANGE:
+            continue
+        clamped = figures.search is None or figures.search.fpu_clamp
+        options: tuple[str, ...] = () if clamped else ("--fpu-clamp",)
+        options += ("--sims", "--policy-lr-scale")
+        sentence = (
+            f"the {history.side} player's leading move {move.move} ({name}) has stood at "
+            f"{move.late_mean:.0%} for the last third of the run: undecided and stuck; look "
+            f"at {', '.join(options)}"
+        )
+        yield Finding("wrong", "standstill", history.side, move.late_mean, sentence, options)
+
+
+# ---- the gate ----------------------------------------------------------------------------
+
+
+def acceptance(figures: Figures) -> Iterator[Finding]:
+    gate = figures.acceptance
+    if gate is None or gate.early is None or gate.late is None:
+        return
+    options: tuple[str, ...]
+    early, late, row = gate.early, gate.late, gate.rejected_in_a_row
+    if late < EARLY_LOW and gate.drawn > DRAWN_MATCHES:
+        sentence = (
+            f"{gate.drawn:.0%} of the match games are drawn, so the score stays near one half; "
+            f"{1 - late:.0%} of the late candidates were rejected: use --accept 0.5 or --no-gate"
+        )
+        options = ("--accept", "--no-gate")
+        yield Finding("wrong", "acceptance", None, late, sentence, options)
+    elif row >= FEWEST_REJECTED and late <= LATE_LOW:
+        remedy, options = more_learning(figures)
+        sentence = (
+            f"no candidate was accepted in the last {row} iterations: lower --lr, or {remedy}, or "
+            "judge by more --eval-games"
+        )
+        options = ("--lr", *options, "--eval-games")
+        yield Finding("wrong", "acceptance", None, late, sentence, options)
+    elif early < EARLY_LOW:
+        remedy, options = more_learning(figures)
+        sentence = (
+            f"only {early:.0%} of the candidates of the first half were accepted (50-70 % is "
+            f"usual): {remedy}, or lower --lr"
+        )
+        options += ("--lr",)
+        yield Finding("wrong", "acceptance", None, early, sentence, options)
+    elif late > LATE_HIGH:
+        sentence = (
+            f"{late:.0%} of the candidates of the second half were accepted (20-40 % is usual): "
+            "still improving fast, or the gate lets chance through (--eval-games, --accept)"
+        )
+        options = ("--eval-games", "--accept")
+        yield Finding("note", "acceptance", None, late, sentence, options)
+
+
+RULES: tuple[Rule, ...] = (oscillation, standstill, acceptance)
