@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TextIO
 
 from azfit.curves.oracle import MOST_CONFIG_BYTES, draw_oracle_run
+from azfit.curves.self_play import draw_self_play
 from azfit.self_play.iteration import read_iterations
 from solver.errors import FadefourError, InputError
 from solver.storage import read_json
@@ -23,8 +24,6 @@ def draw_run(folder: Path, png: Path | None = None) -> Path:
     png = png or folder / "curves.png"
     iterations = read_iterations(folder)
     if iterations:
-        from azfit.diagnosis.curves import draw_self_play
-
         draw_self_play(iterations, game_of_run(folder), png)
     else:
         draw_oracle_run(metrics, png)
