@@ -25,14 +25,15 @@ PNG = b"\x89PNG"
 
 @pytest.fixture
 def run(tmp_path):
-    """Ten games of four plies in two iterations: the first player wins eight, loses and draws one.
-    They begin with 2 or, mirrored, 6; the replies are 1 (7) five times and 5 (3) five times."""
+    """Ten games of four plies in iterations 11 and 12: the first player wins eight, loses one and
+    draws one. They begin with 2 or, mirrored, 6; the replies are 1 (7) five times and 5 (3) five
+    times."""
     write_config(tmp_path, game="connect4", buffer=36)
-    for iteration in range(2):
+    for iteration in (10, 11):
         games = []
         for number in range(5):
-            winner = (0, 0, 0, 0, 1 - 2 * iteration)[number]
-            reply = 0 if number < 3 - iteration else 4
+            winner = (0, 0, 0, 0, 21 - 2 * iteration)[number]
+            reply = 0 if number < 13 - iteration else 4
             moves = [1, reply, 3, 3]
             if number % 2:
                 moves = [6 - move for move in moves]
@@ -47,7 +48,7 @@ def test_the_buffer_is_reported_by_side(run):
     report = inspect_buffer(run)
     assert (report.games_on_disk, report.positions_on_disk) == (10, 40)
     assert (report.games, report.positions) == (9, 36)
-    assert report.by_iteration == [IterationCount(1, 16), IterationCount(2, 20)]
+    assert report.by_iteration == [IterationCount(11, 16), IterationCount(12, 20)]
     assert report.outcomes == OutcomeCounts(first_wins=7, second_wins=1, draws=1)
     assert report.lengths.mean == 4
     second = report.sides["second"]
@@ -69,6 +70,13 @@ def test_what_looks_wrong_in_a_buffer_is_said_in_sentences(run):
     many = replace(report, outcomes=OutcomeCounts(first_wins=70, second_wins=10, draws=10))
     assert ("note", "balance", "first") in found_in(many)
     assert ("wrong", "balance", "first") in found_in(replace(many, start_result=None))
+
+
+def test_a_buffer_of_a_few_iterations_is_too_early_to_judge(run):
+    report = inspect_buffer(run)
+    report = replace(report, by_iteration=[IterationCount(3, 36)])
+    assert found_in(report) == {("early", "iterations", None)}
+    assert "too early to tell after 3 iterations" in text(report)
 
 
 def test_entropy_gap_and_distinct_positions(run):
@@ -114,7 +122,7 @@ def test_a_part_of_a_game_can_be_dropped(run):
 
 
 def test_a_file_cut_short_is_read_up_to_there(fadefour, run):
-    path = run / "games" / "000001.games"
+    path = run / "games" / "000011.games"
     path.write_bytes(path.read_bytes()[:-7])
     done = fadefour("inspect-buffer", run)
     assert done.code == 0, done.err
@@ -127,7 +135,7 @@ def test_a_file_cut_short_is_read_up_to_there(fadefour, run):
     "damage", ["flipped bit", "last bit", "foreign text", "lost length", "another game"]
 )
 def test_damaged_files_are_refused_in_one_line(fadefour, run, damage):
-    path = run / "games" / "000000.games"
+    path = run / "games" / "000010.games"
     data = bytearray(path.read_bytes())
     if damage == "flipped bit":
         data[len(data) // 2] ^= 16
@@ -143,7 +151,7 @@ def test_damaged_files_are_refused_in_one_line(fadefour, run, damage):
     path.write_bytes(data)
     done = fadefour("inspect-buffer", run)
     assert done.code == 2 and done.out == "" and len(done.err.splitlines()) == 1
-    assert "000000.games" in done.err
+    assert "000010.games" in done.err
 
 
 def test_a_run_without_games_is_refused(fadefour, tmp_path):

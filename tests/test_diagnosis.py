@@ -18,7 +18,7 @@ from synthetic_runs import (
 
 from azfit.checkpoint import save_checkpoint
 from azfit.diagnosis.diagnose import Subject, diagnose, diagnosis_of, own_games
-from azfit.diagnosis.findings import findings
+from azfit.diagnosis.findings import ALL_RULES, findings, too_early
 from azfit.diagnosis.report import text
 from azfit.games import game_by_name
 from azfit.network import Network, NetworkConfig
@@ -300,3 +300,81 @@ def test_a_damaged_game_file_is_refused(fadefour, tmp_path):
     path.write_bytes(data)
     for command in ("diagnose", "inspect-buffer"):
         assert refused(fadefour(command, tmp_path), "damaged", path.name)
+
+
+# ---- too early to tell ---------------------------------------------------------------
+
+
+def test_a_run_of_three_iterations_is_too_early_to_tell(tmp_path):
+    """Everything is off in these lines; after ten iterations that means something."""
+    write_config(tmp_path, **{**HISTORICAL_OPTIONS, "fpu_clamp": True})
+    write_lines(tmp_path, [historical_line(i) for i in range(3)])
+    diagnosis = diagnose(tmp_path)
+    assert wrong(diagnosis) == set()
+    early = [f for f in diagnosis.findings if f.level == "early"]
+    assert len(early) == 1 and early[0].figure == 3
+    assert "3 iterations" in early[0].sentence and "10 iterations" in early[0].sentence
+    words = text(diagnosis)
+    assert early[0].sentence in words and "too early to tell" in words
+    assert "nothing looks wrong" not in words
+    write_lines(tmp_path, [historical_line(i) for i in range(10)])
+    diagnosis = diagnose(tmp_path)
+    assert {("entropy", "second"), ("classes", "second")} <= wrong(diagnosis)
+    assert "too early" not in text(diagnosis)
+
+
+def test_a_search_that_starves_one_side_is_wrong_from_the_first_iteration(tmp_path):
+    write_config(tmp_path, **HISTORICAL_OPTIONS)
+    write_lines(tmp_path, [historical_line(0)])
+    assert wrong(diagnose(tmp_path)) == {("starvation", "second")}
+    assert "too early to tell" in text(diagnose(tmp_path))
+
+
+@pytest.mark.parametrize("iterations", [1, 7, 8, 9, 10, 11, 12])
+def test_a_rule_says_nothing_before_it_has_what_it_needs(tmp_path, iterations):
+    write_config(tmp_path, **HISTORICAL_OPTIONS)
+    write_lines(tmp_path, [historical_line(i) for i in range(iterations)])
+    figures = diagnose(tmp_path).figures
+    for rule in ALL_RULES:
+        if rule.iterations > iterations or rule.candidates > iterations:
+            assert findings(figures, (rule,)) in ([], [too_early(figures, (rule,))])
+
+
+def test_a_run_without_an_iteration_is_too_early_to_tell(tmp_path):
+    write_config(tmp_path, game="connect4")
+    write_games(tmp_path, agreeing_games())
+    assert "0 iterations" in finding(diagnose(tmp_path), "iterations").sentence
+
+
+# ---- the gate where the colour decides -----------------------------------------------
+
+
+def gated(tmp_path, **match):
+    """A run whose candidates were rejected since the third, after matches that ended like this."""
+    write_config(tmp_path, game="connect4")
+    lines = [{**healthy_line(i), "accepted": i < 3} for i in range(30)]
+    for entry in lines:
+        entry["match"] |= match
+    write_lines(tmp_path, lines)
+    return finding(diagnose(tmp_path), "acceptance")
+
+
+@pytest.mark.parametrize(("side", "colour"), [("first", 0), ("second", 1)])
+def test_where_one_side_wins_every_match_game_the_gate_is_told_to_open(tmp_path, side, colour):
+    won, lost = ([10, 0], [0, 10]) if colour == 0 else ([0, 10], [10, 0])
+    gate = gated(tmp_path, score=0.5, wins=won, draws=[0, 0], losses=lost)
+    assert gate.level == "wrong" and gate.options == ("--accept", "--no-gate")
+    assert f"the {side} player won 100% of the match games" in gate.sentence
+    assert "last 27 candidates" in gate.sentence and "--accept 0.5" in gate.sentence
+    assert "--lr" not in gate.sentence and "--eval-games" not in gate.sentence
+
+
+def test_where_the_opening_decides_every_match_game_the_gate_is_told_to_open(tmp_path):
+    """Each opening is played from both sides and won by the same colour, now one, now the other."""
+    gate = gated(tmp_path, score=0.5, wins=[6, 4], draws=[0, 0], losses=[4, 6])
+    assert gate.options == ("--accept", "--no-gate") and "opening" in gate.sentence
+
+
+def test_candidates_that_are_worse_are_not_excused_by_the_colour(tmp_path):
+    gate = gated(tmp_path, score=0.4, wins=[8, 0], draws=[0, 0], losses=[2, 10])
+    assert "--lr" in gate.options and "--no-gate" not in gate.options

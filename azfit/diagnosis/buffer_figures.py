@@ -152,6 +152,7 @@ class BufferReport:
         """What looks wrong, by the rules of a diagnosis that need no more than games."""
         ended = self.outcomes
         figures = Figures(
+            iterations=self.by_iteration[-1].iteration,
             options=self.options,
             outcomes=shares_of(ended.first_wins, ended.second_wins, ended.draws),
             sides={

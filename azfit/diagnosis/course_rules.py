@@ -9,9 +9,11 @@ import math
 from collections.abc import Iterator
 
 from azfit.diagnosis.figures import Figures
-from azfit.diagnosis.finding import Finding, Rule
+from azfit.diagnosis.finding import Finding, Rule, rule
 from azfit.diagnosis.learning_rules import more_learning
-from azfit.diagnosis.oscillation import LeadingMove
+from azfit.diagnosis.oscillation import FEWEST_ITERATIONS, LeadingMove
+from azfit.diagnosis.run_history import FEWEST_DECISIONS, Acceptance
+from azfit.self_play.iteration import SIDES
 
 # Probability points. Below 5 a swing changes no game that can be noticed.
 AMPLITUDE = 0.05
@@ -32,14 +34,21 @@ STUCK_ITERATIONS = 60
 EARLY_LOW, LATE_LOW, LATE_HIGH = 0.25, 0.05, 0.85
 FEWEST_REJECTED = 10
 
-# Where most games of a match are drawn its score stays near one half, and a gate above one half
-# rejects whatever the candidate has learned.
+# Where the colour or the opening decides nearly every game of a match, or most are drawn, both
+# networks get the same from each opening, which is played from both sides. The score stays near one
+# half, and a gate above one half rejects whatever the candidate has learned. Five matches of games
+# that networks decide have a spread below 0.1 with a chance of 1 % (chi square, 5 degrees).
 DRAWN_MATCHES = 0.7
+SAME_COLOUR = 0.9
+SAME_OPENING = 0.1
+NEAR_HALF = 0.05
+FEWEST_ALIKE = 5
 
 
 # ---- the watched positions ---------------------------------------------------------------
 
 
+@rule("oscillation", iterations=FEWEST_ITERATIONS)
 def oscillation(figures: Figures) -> Iterator[Finding]:
     for name, history in figures.watch.items():
         swinging = [
@@ -75,10 +84,11 @@ def _swing(
     return Finding("wrong", "oscillation", side, amplitude, sentence, ("--buffer",))
 
 
+@rule("a standstill", iterations=STUCK_ITERATIONS)
 def standstill(figures: Figures) -> Iterator[Finding]:
     low, high = STUCK_BETWEEN
     for name, history in figures.watch.items():
-        if not history.leading or history.iterations < STUCK_ITERATIONS:
+        if not history.leading or history.iterations < STUCK_ITERATIONS:  # older lines lack it
             continue
         move = history.leading[0]
         moved = move.late_range
@@ -98,19 +108,19 @@ def standstill(figures: Figures) -> Iterator[Finding]:
 # ---- the gate ----------------------------------------------------------------------------
 
 
+@rule("the gate", candidates=FEWEST_DECISIONS)
 def acceptance(figures: Figures) -> Iterator[Finding]:
     gate = figures.acceptance
     if gate is None or gate.early is None or gate.late is None:
         return
     options: tuple[str, ...]
     early, late, row = gate.early, gate.late, gate.rejected_in_a_row
-    if late < EARLY_LOW and gate.drawn > DRAWN_MATCHES:
+    if (reason := even_matches(gate)) is not None:
         sentence = (
-            f"{gate.drawn:.0%} of the match games are drawn, so the score stays near one half; "
-            f"{1 - late:.0%} of the late candidates were rejected: use --accept 0.5 or --no-gate"
+            f"{reason}, so the score stays near 50 % whatever the candidate has learned, and the "
+            f"gate rejects it at {gate.threshold:.0%}: use --accept 0.5 or --no-gate"
         )
-        options = ("--accept", "--no-gate")
-        yield Finding("wrong", "acceptance", None, late, sentence, options)
+        yield Finding("wrong", "acceptance", None, late, sentence, ("--accept", "--no-gate"))
     elif row >= FEWEST_REJECTED and late <= LATE_LOW:
         remedy, options = more_learning(figures)
         sentence = (
@@ -134,6 +144,22 @@ def acceptance(figures: Figures) -> Iterator[Finding]:
         )
         options = ("--eval-games", "--accept")
         yield Finding("note", "acceptance", None, late, sentence, options)
+
+
+def even_matches(gate: Acceptance) -> str | None:
+    """Why the matches say nothing of the candidates, in words; None if they do."""
+    rejected, row = gate.rejected, gate.rejected_in_a_row
+    if gate.late is not None and gate.late < EARLY_LOW and gate.drawn > DRAWN_MATCHES:
+        return f"{gate.drawn:.0%} of the match games are drawn"
+    if rejected is None or row < FEWEST_ALIKE or abs(rejected.score - 0.5) > NEAR_HALF:
+        return None
+    of_the_last = f"of the last {row} candidates"
+    for side, wins in zip(SIDES, (rejected.first_wins, rejected.second_wins), strict=True):
+        if wins >= SAME_COLOUR:
+            return f"the {side} player won {wins:.0%} of the match games {of_the_last}"
+    if rejected.spread <= SAME_OPENING:
+        return f"the opening, not the network, decided the match games {of_the_last}"
+    return None
 
 
 RULES: tuple[Rule, ...] = (oscillation, standstill, acceptance)

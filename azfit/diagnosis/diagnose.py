@@ -213,6 +213,7 @@ def figures_of(subject: Subject, judge: Judge | None, judge_name: str) -> Figure
     truth = truth_of(subject, judge, judge_name)
     start = truth.positions.get("start")
     return Figures(
+        iterations=len(iterations) if subject.kind == "run" else None,
         options=RunOptions(config.balance_sampling, config.random_plies, config.temp_moves),
         outcomes=history.outcomes_of(games),
         sides=sides,

@@ -50,6 +50,8 @@ class Figures:
     """What the rules look at; a part that is not known is None or empty. Dictionaries are by side,
     ``watch`` and ``repeats`` by position ("start", "reply")."""
 
+    iterations: int | None
+    """Of the run; None for a checkpoint, which is judged as it is."""
     options: RunOptions
     outcomes: Outcomes | None
     sides: dict[str, SideFigures]
@@ -74,7 +76,7 @@ class Figures:
     def to_dict(self) -> dict[str, Any]:
         """As in ``--json``; what was not searched is left out."""
         entries = asdict(self)
-        del entries["start_result"], entries["sample_truth"]
+        del entries["iterations"], entries["start_result"], entries["sample_truth"]
         for name in ("repeats", "clamp", "steps_head"):
             if entries[name] is None:
                 del entries[name]

@@ -12,7 +12,7 @@ from azfit.diagnosis import (
     truth_rules,
 )
 from azfit.diagnosis.figures import Figures
-from azfit.diagnosis.finding import Finding, Rule
+from azfit.diagnosis.finding import SETTLED, Finding, Rule
 
 ALL_RULES: tuple[Rule, ...] = (
     *search_rules.RULES,
@@ -31,6 +31,37 @@ BUFFER_RULES: tuple[Rule, ...] = (
 
 
 def findings(figures: Figures, rules: Sequence[Rule] = ALL_RULES) -> list[Finding]:
-    """What these rules find, what is wrong first."""
-    everything = [finding for rule in rules for finding in rule(figures)]
-    return sorted(everything, key=lambda finding: finding.level != "wrong")
+    """What these rules find: what is wrong, then what is worth knowing; and whether it is too
+    early to tell."""
+    everything = [
+        finding for rule in rules if rule.missing(figures) is None for finding in rule.look(figures)
+    ]
+    early = too_early(figures, rules)
+    ordered = sorted(everything, key=lambda finding: finding.level != "wrong")
+    return ordered if early is None else [*ordered, early]
+
+
+def too_early(figures: Figures, rules: Sequence[Rule] = ALL_RULES) -> Finding | None:
+    """What cannot be judged yet, for want of what; None once a run has settled."""
+    iterations = figures.iterations
+    if iterations is None or iterations >= SETTLED:
+        return None
+    waiting: dict[str, list[str]] = {}
+    for rule in rules:
+        if (missing := rule.missing(figures)) is not None:
+            waiting.setdefault(missing, []).append(rule.subject)
+    if not waiting:
+        return None
+    needs = ", ".join(f"{_rules_on(subjects)} {need}" for need, subjects in waiting.items())
+    so_far = "1 iteration" if iterations == 1 else f"{iterations} iterations"
+    sentence = f"too early to tell after {so_far}: {needs}"
+    return Finding("early", "iterations", None, float(iterations), sentence)
+
+
+def _rules_on(subjects: Sequence[str]) -> str:
+    """As in "the rule on the gate needs"; too many to name are "most rules"."""
+    if len(subjects) == 1:
+        return f"the rule on {subjects[0]} needs"
+    if len(subjects) > 5:
+        return "most rules need"
+    return f"the rules on {', '.join(subjects[:-1])} and {subjects[-1]} need"

@@ -43,10 +43,13 @@ def judge_line(available: bool, name: str) -> str:
 
 
 def in_sentences(findings: Sequence[Finding]) -> str:
-    """What looks wrong, then what is worth knowing."""
+    """What looks wrong, what is worth knowing, and whether it is too early to tell."""
     wrong = [finding.sentence for finding in findings if finding.level == "wrong"]
     notes = [finding.sentence for finding in findings if finding.level == "note"]
-    lines = ["looks wrong:", *(f"- {s}" for s in wrong)] if wrong else ["nothing looks wrong"]
+    early = [finding.sentence for finding in findings if finding.level == "early"]
+    lines = ["looks wrong:", *(f"- {s}" for s in wrong)] if wrong else []
+    lines += early
+    lines = lines or ["nothing looks wrong"]
     if notes:
         lines += ["worth knowing:", *(f"- {s}" for s in notes)]
     return "\n".join(lines)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from azfit.diagnosis.figures import Figures
-from azfit.diagnosis.finding import Finding, Rule
+from azfit.diagnosis.finding import SETTLED, Finding, Rule, rule
 from azfit.self_play.iteration import SIDES
 
 # Nats by which a network's entropy exceeds its targets'. A network that has learned its targets
@@ -21,6 +21,7 @@ ENTROPY_ABOVE = 0.1
 BY_HEART = 0.1
 
 
+@rule("the policy loss")
 def loss_floor(figures: Figures) -> Iterator[Finding]:
     parts = figures.policy_loss
     if parts is None:
@@ -33,6 +34,7 @@ def loss_floor(figures: Figures) -> Iterator[Finding]:
     yield Finding("note", "policy loss", None, share, sentence)
 
 
+@rule("entropy", iterations=SETTLED)
 def entropy(figures: Figures) -> Iterator[Finding]:
     for side in SIDES:
         of_side = figures.sides.get(side)
@@ -80,6 +82,7 @@ def by_heart_gap(figures: Figures) -> float:
     return 0.0 if loss is None else loss.fresh - loss.learned
 
 
+@rule("overfitting", iterations=SETTLED)
 def by_heart(figures: Figures) -> Iterator[Finding]:
     gap, loss = by_heart_gap(figures), figures.value_loss
     if loss is not None and gap > BY_HEART:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from azfit.diagnosis.figures import Figures
-from azfit.diagnosis.finding import Finding, Rule
+from azfit.diagnosis.finding import SETTLED, Finding, Rule, rule
 from azfit.diagnosis.learning_rules import more_learning
 from azfit.self_play.iteration import SIDES
 
@@ -32,9 +32,10 @@ CLASS_PRESENT = 0.1
 # ---- outcomes ----------------------------------------------------------------------------
 
 
+@rule("the balance of outcomes", iterations=SETTLED, games=FEWEST_GAMES)
 def balance(figures: Figures) -> Iterator[Finding]:
     outcomes = figures.outcomes
-    if outcomes is None or outcomes.games < FEWEST_GAMES:
+    if outcomes is None:
         return
     for side, wins in zip(SIDES, (outcomes.first_wins, outcomes.second_wins), strict=True):
         if wins <= ONE_SIDED:
@@ -52,6 +53,7 @@ def balance(figures: Figures) -> Iterator[Finding]:
             yield Finding("wrong", "balance", side, wins, sentence, options)
 
 
+@rule("positions of one outcome", iterations=SETTLED)
 def one_outcome(figures: Figures) -> Iterator[Finding]:
     if figures.options.balance_sampling:
         return
@@ -87,6 +89,7 @@ def proven_result(figures: Figures, side: str) -> str | None:
 # ---- value -------------------------------------------------------------------------------
 
 
+@rule("value and F1", iterations=SETTLED)
 def value(figures: Figures) -> Iterator[Finding]:
     for side, of_side in figures.sides.items():
         if of_side.positions < FEWEST_POSITIONS:

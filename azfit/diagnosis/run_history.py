@@ -15,7 +15,15 @@ import numpy as np
 from azfit.diagnosis.oscillation import LeadingMove, leading_moves, legal_entropy
 from azfit.games import Game
 from azfit.self_play.assessment import f1_scores, mean_f1
-from azfit.self_play.iteration import CLASSES, SIDES, Assessment, Fresh, Games, Iteration
+from azfit.self_play.iteration import (
+    CLASSES,
+    SIDES,
+    Assessment,
+    Fresh,
+    Games,
+    Iteration,
+    MatchResult,
+)
 
 if TYPE_CHECKING:
     from azfit.self_play.config import SelfPlayConfig
@@ -324,9 +332,26 @@ def buffer_reach(config: SelfPlayConfig, iterations: Sequence[Iteration]) -> Buf
 
 
 @dataclass(frozen=True)
+class RejectedMatches:
+    """The matches of the candidates that were rejected in a row, up to now."""
+
+    first_wins: float
+    """Share of the games won by the first player, whichever network that was."""
+    second_wins: float
+    draws: float
+    score: float
+    """Of the candidates, on average."""
+    spread: float
+    """Of their scores about one half, as a variance: about 1 if the networks are equally strong and
+    the games independent, 0 if every opening gives both networks the same."""
+
+
+@dataclass(frozen=True)
 class Acceptance:
     """How many candidates the gate let through."""
 
+    threshold: float
+    """The score from which a candidate is accepted."""
     decisions: int
     rate: float
     early: float | None
@@ -336,6 +361,8 @@ class Acceptance:
     """Up to now."""
     drawn: float
     """Share of the match games of the second half."""
+    rejected: RejectedMatches | None
+    """None if the last candidate was accepted."""
 
 
 def acceptance(config: SelfPlayConfig, iterations: Sequence[Iteration]) -> Acceptance | None:
@@ -349,6 +376,7 @@ def acceptance(config: SelfPlayConfig, iterations: Sequence[Iteration]) -> Accep
     enough = len(decided) >= FEWEST_DECISIONS
     matches = [iteration.match for iteration in decided[half:] if iteration.match is not None]
     return Acceptance(
+        threshold=config.accept,
         decisions=len(decided),
         rate=sum(accepted) / len(accepted),
         early=sum(accepted[:half]) / half if enough else None,
@@ -356,6 +384,21 @@ def acceptance(config: SelfPlayConfig, iterations: Sequence[Iteration]) -> Accep
         rejected_in_a_row=since,
         drawn=sum(sum(match.draws) for match in matches)
         / max(1, sum(match.games for match in matches)),
+        rejected=rejected_matches([entry.match for entry in decided[len(decided) - since :]]),
+    )
+
+
+def rejected_matches(matches: Sequence[MatchResult | None]) -> RejectedMatches | None:
+    played = [match for match in matches if match is not None and match.games]
+    games = sum(match.games for match in played)
+    if not games:
+        return None
+    return RejectedMatches(
+        first_wins=sum(match.wins[0] + match.losses[1] for match in played) / games,
+        second_wins=sum(match.wins[1] + match.losses[0] for match in played) / games,
+        draws=sum(sum(match.draws) for match in played) / games,
+        score=sum(match.games * match.score for match in played) / games,
+        spread=sum(4 * match.games * (match.score - 0.5) ** 2 for match in played) / len(played),
     )
 
 

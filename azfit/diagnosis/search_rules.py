@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator
 
 from azfit.diagnosis.figures import Figures
-from azfit.diagnosis.finding import Finding, Rule
+from azfit.diagnosis.finding import SETTLED, Finding, Rule, rule
 from azfit.self_play.iteration import SIDES
 
 # Of the nodes with an untried move, the share with an FPU below -1. Healthy searches have some in
@@ -36,6 +36,7 @@ GAP = 0.15
 # ---- search ------------------------------------------------------------------------------
 
 
+@rule("starved searches")
 def starvation(figures: Figures) -> Iterator[Finding]:
     search = figures.search
     if search is None:
@@ -58,6 +59,7 @@ def starvation(figures: Figures) -> Iterator[Finding]:
         yield Finding("wrong", "starvation", side, share, sentence, options)
 
 
+@rule("the clamp")
 def clamp_changes(figures: Figures) -> Iterator[Finding]:
     if figures.search is None or figures.search.fpu_clamp:
         return
@@ -71,6 +73,7 @@ def clamp_changes(figures: Figures) -> Iterator[Finding]:
         yield Finding("wrong", "clamp", side, difference.other_move, sentence, ("--fpu-clamp",))
 
 
+@rule("the steps head", iterations=SETTLED)
 def steps_head(figures: Figures) -> Iterator[Finding]:
     if figures.search is None:
         return
@@ -86,6 +89,7 @@ def steps_head(figures: Figures) -> Iterator[Finding]:
         yield Finding("wrong", "steps head", side, distance, sentence, ("--lambda-steps",))
 
 
+@rule("c_puct")
 def constant_exploration(figures: Figures) -> Iterator[Finding]:
     search = figures.search
     if search is None:
@@ -106,6 +110,7 @@ def constant_exploration(figures: Figures) -> Iterator[Finding]:
 # ---- targets -----------------------------------------------------------------------------
 
 
+@rule("contradicting targets", iterations=SETTLED)
 def contradiction(figures: Figures) -> Iterator[Finding]:
     for side, jensen in (figures.jensen or {}).items():
         if jensen.gap is None or jensen.gap <= GAP:
@@ -120,6 +125,7 @@ def contradiction(figures: Figures) -> Iterator[Finding]:
         yield Finding("wrong", "contradiction", side, jensen.gap, sentence, options)
 
 
+@rule("repeated searches", iterations=SETTLED)
 def repeats(figures: Figures) -> Iterator[Finding]:
     for name, searches in (figures.repeats or {}).items():
         if searches.gap > GAP:

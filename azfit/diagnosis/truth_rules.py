@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from azfit.diagnosis.figures import Figures
-from azfit.diagnosis.finding import Finding, Rule
+from azfit.diagnosis.finding import SETTLED, Finding, Rule, rule
 from azfit.diagnosis.truth import PositionTruth
 
 # Share of a side's moves that give a result away.
@@ -25,6 +25,7 @@ def kept_how(truth: PositionTruth) -> str:
     return "put off longest" if truth.result == "loss" else "reached soonest"
 
 
+@rule("the right moves", iterations=SETTLED)
 def right_move(figures: Figures) -> Iterator[Finding]:
     for name, truth in figures.truth.positions.items():
         probability = truth.probability
@@ -38,6 +39,7 @@ def right_move(figures: Figures) -> Iterator[Finding]:
         yield Finding("wrong", "truth", truth.side, probability, sentence, ("--sims",))
 
 
+@rule("blunders", iterations=SETTLED)
 def blunders(figures: Figures) -> Iterator[Finding]:
     if figures.search is None or figures.sample_truth is None:
         return
