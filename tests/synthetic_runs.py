@@ -82,7 +82,7 @@ def side(
 
 def policy(game: Game, shares: dict[int, float]) -> list[float]:
     """These probabilities, and what is left spread over the other actions."""
-    rest = (1 - sum(shares.values())) / (game.actions - len(shares))
+    rest = (1 - sum(shares.values())) / max(1, game.actions - len(shares))
     return [shares.get(action, rest) for action in range(game.actions)]
 
 

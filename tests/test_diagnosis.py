@@ -17,8 +17,12 @@ from synthetic_runs import (
 )
 
 from azfit.checkpoint import save_checkpoint
+from azfit.curves import draw_run
+from azfit.curves import self_play as self_play_curves
+from azfit.diagnosis import picture
 from azfit.diagnosis.diagnose import Subject, diagnose, diagnosis_of, own_games
 from azfit.diagnosis.findings import ALL_RULES, findings, too_early
+from azfit.diagnosis.picture import draw_diagnosis
 from azfit.diagnosis.report import text
 from azfit.games import game_by_name
 from azfit.network import Network, NetworkConfig
@@ -378,3 +382,63 @@ def test_where_the_opening_decides_every_match_game_the_gate_is_told_to_open(tmp
 def test_candidates_that_are_worse_are_not_excused_by_the_colour(tmp_path):
     gate = gated(tmp_path, score=0.4, wins=[8, 0], draws=[0, 0], losses=[2, 10])
     assert "--lr" in gate.options and "--no-gate" not in gate.options
+
+
+# ---- pictures ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def pictured(monkeypatch):
+    """The axes of the picture drawn last, which then is not written."""
+    plots = pytest.importorskip("matplotlib.pyplot")
+    saved = []
+    for module in (picture, self_play_curves):
+        monkeypatch.setattr(module, "save_png", lambda figure, png: saved.append(figure))
+    yield lambda: saved[-1].axes
+    for figure in saved:
+        plots.close(figure)
+
+
+def test_the_right_move_of_a_watched_position_is_in_table_and_picture(tmp_path, pictured):
+    """The network plays everything but the centre, which alone wins."""
+    write_config(tmp_path, game="connect4")
+    lines = [healthy_line(i) for i in range(15)]
+    for entry in lines:
+        start = policy(CONNECT4, {0: 0.3, 6: 0.2, 1: 0.2, 5: 0.1, 2: 0.1, 4: 0.09, 3: 0.01})
+        entry["watch"]["start"]["policy"] = start
+    write_lines(tmp_path, lines)
+    diagnosis = diagnose(tmp_path)
+    row = next(line for line in text(diagnosis).splitlines() if line.startswith("4 (right)"))
+    assert "1.0%" in row
+    draw_diagnosis(diagnosis, tmp_path / "diagnosis.png")
+    axis = pictured()[0]
+    labels = [label.get_text() for label in axis.get_xticklabels()]
+    assert labels == ["1=7", "2=6", "3=5", "4\n(right)"]
+    draw_run(tmp_path)
+    curves = [axis for axis in pictured() if axis.get_title().startswith("policy of the start")]
+    assert [line.get_label() for line in curves[0].lines] == ["1=7", "2=6", "3=5", "4 (right)"]
+
+
+def written_on(axis):
+    return [text.get_text() for text in axis.texts]
+
+
+def test_zero_is_visible_in_the_picture_and_unlike_what_is_not_known(tmp_path, pictured):
+    write_config(tmp_path, game="connect4")
+    write_lines(tmp_path, [healthy_line(i) for i in range(12)])
+    draw_diagnosis(diagnose(tmp_path), tmp_path / "diagnosis.png")
+    search = next(axis for axis in pictured() if axis.get_title() == "search")
+    assert written_on(search) == ["0.0%", "0.0%", "no data", "no data"]
+
+
+def test_a_line_along_zero_is_visible_in_the_curves(tmp_path, pictured):
+    """Not hidden by the frame; the same for a line along 1."""
+    write_config(tmp_path, game="connect4")
+    write_lines(tmp_path, [healthy_line(i) for i in range(12)])
+    draw_run(tmp_path)
+    for axis in pictured():
+        low, high = axis.get_ylim()
+        for line in axis.lines:
+            assert low < min(line.get_ydata()) and max(line.get_ydata()) < high, axis.get_title()
+    starved = next(axis for axis in pictured() if "FPU" in axis.get_title())
+    assert {value for line in starved.lines for value in line.get_ydata()} == {0.0}

@@ -178,3 +178,26 @@ def test_the_connect4_opening_is_known():
     assert [action for action, result in opening.items() if result == 1] == [3]
     assert set(results_of_moves(judge, CONNECT4, CONNECT4.play_all([3])).values()) == {-1}
     assert results_of_moves(judge, CONNECT4, CONNECT4.play_all([0])) == {}  # minutes of search
+
+
+# ---- the right move ------------------------------------------------------------------
+
+
+def test_the_right_move_is_listed_however_unlikely_it_is():
+    """The centre wins in Connect Four; here it is the least likely of four kinds of moves."""
+    policies = [policy(CONNECT4, {0: 0.3, 6: 0.1, 1: 0.2, 5: 0.1, 2: 0.15, 4: 0.1, 3: 0.05})] * 3
+    leading = leading_moves(CONNECT4, CONNECT4.start(), policies, right=["4"])
+    assert [(move.move, move.right) for move in leading] == [
+        ("1=7", False),
+        ("2=6", False),
+        ("3=5", False),
+        ("4", True),
+    ]
+    assert leading[-1].now == pytest.approx(0.05)
+
+
+def test_a_right_move_that_leads_is_marked_and_nothing_is_added():
+    policies = [policy(CONNECT4, {3: 0.9})] * 3
+    leading = leading_moves(CONNECT4, CONNECT4.start(), policies, right=["4"])
+    assert [move.right for move in leading] == [True, False, False]
+    assert not any(m.right for m in leading_moves(CONNECT4, CONNECT4.start(), policies))

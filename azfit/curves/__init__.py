@@ -16,15 +16,18 @@ from solver.errors import FadefourError, InputError
 from solver.storage import read_json
 
 
-def draw_run(folder: Path, png: Path | None = None) -> Path:
-    """Draws ``folder/curves.png``, or the file that is given; returns its path."""
+def draw_run(folder: Path, png: Path | None = None, data: Path = Path("data")) -> Path:
+    """Draws ``folder/curves.png``, or the file that is given; returns its path.
+
+    data: the folder of the solved table, by which the right moves of a self-play run are marked.
+    """
     metrics = folder / "metrics.jsonl"
     if not os.path.exists(metrics):  # Path.exists raises for a name that is too long
         raise InputError(f"'{folder}' is no run: it has no metrics.jsonl; give the folder of a run")
     png = png or folder / "curves.png"
     iterations = read_iterations(folder)
     if iterations:
-        draw_self_play(iterations, game_of_run(folder), png)
+        draw_self_play(iterations, game_of_run(folder), png, data)
     else:
         draw_oracle_run(metrics, png)
     return png

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from azfit.diagnosis.run_history import WatchedHistory, watched
-from azfit.games import game_by_name
+from azfit.diagnosis.truth import PositionTruth, judge_for, watched_truths
+from azfit.games import Game, game_by_name
 from azfit.self_play.iteration import SIDES, Assessment, Games, Iteration, Training
+from solver.errors import FadefourError
 from solver.plotting import pyplot, save_png
 
 Axis = Any
@@ -18,11 +20,15 @@ Iterations = Sequence[Iteration]
 COLOURS = {"first": "tab:blue", "second": "tab:red"}
 NEUTRAL = "tab:gray"
 
+# A little more than the range, so that a line along its end is not hidden by the frame.
+SHARES, VALUES = (-0.03, 1.03), (-1.05, 1.05)
+
 LEGEND = {"fontsize": "small", "loc": "upper center", "bbox_to_anchor": (0.5, -0.12), "ncol": 3}
 
 
-def draw_self_play(iterations: Iterations, game: str, png: Path) -> None:
-    """Draws the PNG of these iterations; InputError without matplotlib."""
+def draw_self_play(iterations: Iterations, game: str, png: Path, data: Path = Path("data")) -> None:
+    """Draws the PNG of these iterations; InputError without matplotlib. data: the folder of the
+    solved table, by which the right moves are marked if it is there."""
     plt = pyplot()
     panels: list[tuple[str, Callable[[Axis, Iterations], None]]] = [
         ("losses (training)", _losses),
@@ -39,7 +45,7 @@ def draw_self_play(iterations: Iterations, game: str, png: Path) -> None:
     for axis, (title, draw) in zip((*places[:4], *places[5:9]), panels, strict=True):
         _titled(axis, title)
         draw(axis, iterations)
-    histories = watched(iterations, game_by_name(game))
+    histories = watched(iterations, game_by_name(game), _truths(game_by_name(game), data))
     for axis, name in ((places[4], "start"), (places[9], "reply")):
         _titled(axis, f"policy of the {name}, leading moves")
         if name in histories:
@@ -50,6 +56,16 @@ def draw_self_play(iterations: Iterations, game: str, png: Path) -> None:
     figure.tight_layout()
     png.parent.mkdir(parents=True, exist_ok=True)
     save_png(figure, png)
+
+
+def _truths(game: Game, data: Path) -> dict[str, PositionTruth]:
+    """What an exact judge says of the watched positions; nothing if there is none, or if its table
+    is damaged: curves are drawn without it."""
+    try:
+        judge, _ = judge_for(game, data)
+        return {} if judge is None else watched_truths(judge, game)
+    except FadefourError:
+        return {}
 
 
 def _titled(axis: Axis, title: str) -> None:
@@ -63,6 +79,12 @@ def _finish(axis: Axis) -> None:
     axis.xaxis.get_major_locator().set_params(integer=True)
     if axis.get_legend_handles_labels()[1] and axis.get_legend() is None:
         axis.legend(**LEGEND)
+
+
+def _from_zero(axis: Axis, least: float = 0.0) -> None:
+    """An axis from 0, with a line along 0 in sight, up to ``least`` at least."""
+    top = max(least, axis.get_ylim()[1])
+    axis.set_ylim(-0.03 * top, top)
 
 
 Point = tuple[int, float | None]
@@ -94,7 +116,7 @@ def _losses(axis: Axis, iterations: Iterations) -> None:
     for label, get in parts.items():
         _plot(axis, [(number, get(training)) for number, training in trained], label=label)
     _fresh_games(axis, iterations, (("w/d/l fresh", ":", lambda side: side.wdl_loss),))
-    axis.set_ylim(bottom=0)
+    _from_zero(axis)
 
 
 Entry = tuple[str, str, Callable[[Assessment], float | None]]
@@ -122,7 +144,7 @@ def _entropies(axis: Axis, iterations: Iterations) -> None:
         ("KL", ":", lambda side: side.kl),
     )
     _fresh_games(axis, iterations, entries)
-    axis.set_ylim(bottom=0)
+    _from_zero(axis)
 
 
 def _values(axis: Axis, iterations: Iterations) -> None:
@@ -131,12 +153,12 @@ def _values(axis: Axis, iterations: Iterations) -> None:
         ("outcome", "--", lambda side: side.outcome),
     )
     _fresh_games(axis, iterations, entries)
-    axis.set_ylim(-1, 1)
+    axis.set_ylim(*VALUES)
 
 
 def _f1(axis: Axis, iterations: Iterations) -> None:
     _fresh_games(axis, iterations, (("", "-", lambda side: side.macro_f1),))
-    axis.set_ylim(0, 1)
+    axis.set_ylim(*SHARES)
 
 
 def _outcomes(axis: Axis, iterations: Iterations) -> None:
@@ -153,7 +175,7 @@ def _outcomes(axis: Axis, iterations: Iterations) -> None:
     for label, (colour, count) in ends.items():
         points = [(number, count(games) / games.played) for number, games in played]
         _plot(axis, points, color=colour, label=label)
-    axis.set_ylim(0, 1)
+    axis.set_ylim(*SHARES)
 
 
 def _gate(axis: Axis, iterations: Iterations) -> None:
@@ -172,11 +194,11 @@ def _gate(axis: Axis, iterations: Iterations) -> None:
             label=f"score, {'accepted' if accepted else 'rejected'}",
             zorder=3,
         )
-    axis.set_ylim(-0.05, 1.05)
+    axis.set_ylim(*SHARES)
     axis.set_ylabel("score")
     elo = axis.twinx()
     points = [(iteration.iteration, iteration.elo) for iteration in iterations]
-    _plot(elo, points, color=NEUTRAL, label="Elo (right)")
+    _plot(elo, points, color=NEUTRAL, label="Elo (right axis)")
     elo.set_ylabel("Elo")
     handles = [
         pair for part in (axis, elo) for pair in zip(*part.get_legend_handles_labels(), strict=True)
@@ -191,8 +213,9 @@ def _starved(axis: Axis, iterations: Iterations) -> None:
             for iteration in iterations
             if iteration.games is not None and iteration.games.open[side]
         ]
-        _plot(axis, points, color=COLOURS[name], label=name)
-    axis.set_ylim(0, max(0.05, axis.get_ylim()[1]))
+        width = 4 if side == 0 else 1.5  # the first player's shows where both are equal
+        _plot(axis, points, color=COLOURS[name], label=name, linewidth=width)
+    _from_zero(axis, 0.05)
 
 
 def _watched_values(axis: Axis, iterations: Iterations) -> None:
@@ -203,7 +226,7 @@ def _watched_values(axis: Axis, iterations: Iterations) -> None:
             if iteration.watch is not None and name in iteration.watch.by_name()
         ]
         _plot(axis, points, color=COLOURS[side], label=f"{name} ({side} player)")
-    axis.set_ylim(-1, 1)
+    axis.set_ylim(*VALUES)
 
 
 def _policy(axis: Axis, history: WatchedHistory, iterations: Iterations, name: str) -> None:
@@ -213,5 +236,5 @@ def _policy(axis: Axis, history: WatchedHistory, iterations: Iterations, name: s
         if iteration.watch is not None and name in iteration.watch.by_name()
     ]
     for move in history.leading:
-        axis.plot(numbers, move.series, marker=".", label=move.move)
-    axis.set_ylim(0, 1)
+        axis.plot(numbers, move.series, marker=".", label=move.label)
+    axis.set_ylim(*SHARES)

@@ -29,8 +29,14 @@ from azfit.diagnosis.findings import BUFFER_RULES, findings
 from azfit.diagnosis.run_history import SideFigures
 from azfit.diagnosis.run_history import outcomes as shares_of
 from azfit.diagnosis.stored_games import StoredGames, read_games
-from azfit.diagnosis.truth import RESULT_NAMES, Judge, judge_for
-from azfit.games import DropOldest, Game, States, game_by_name
+from azfit.diagnosis.truth import (
+    RESULT_NAMES,
+    Judge,
+    judge_for,
+    keeping_and_right,
+    results_of_moves,
+)
+from azfit.games import DropOldest, Game, State, game_by_name
 from azfit.self_play.assessment import entropies
 from azfit.self_play.episode import DRAWN, Episode
 from azfit.self_play.iteration import CLASSES, SIDES
@@ -115,7 +121,10 @@ class FrequentPosition:
     outcome: float
     """Mean of win - loss."""
     target: dict[str, float]
-    """The leading moves of the mean target."""
+    """The leading moves of the mean target; if none of the right moves is among them, the likeliest
+    of those comes last."""
+    right: list[str]
+    """The right moves by an exact judge; none where it does not know, or where all are right."""
 
 
 @dataclass(frozen=True)
@@ -211,7 +220,7 @@ def inspect_buffer(folder: Path, data: Path = Path("data")) -> BufferReport:
         frequent=frequent(game, compared, groups, judge),
         judge=judge_name,
         options=RunOptions(config.balance_sampling, config.random_plies),
-        start_result=None if judge is None else exact_result(judge, game.start()[None]),
+        start_result=None if judge is None else exact_result(judge, game.start()),
     )
 
 
@@ -280,26 +289,46 @@ def frequent(
         rows = np.flatnonzero(groups.of == group)
         first = int(groups.first[group])
         mean = _as_in(game, buffer, first, groups.mean[group])
-        order = np.argsort(-mean, kind="stable")[:MOVES_SHOWN]
+        state = buffer.states[first]
+        right = [] if judge is None else right_moves(judge, game, state)
         positions.append(
             FrequentPosition(
                 position=position_name(game, buffer, first),
                 side=SIDES[int(buffer.sides[first])],
-                exact=None
-                if judge is None
-                else exact_result(judge, buffer.states[first : first + 1]),
+                exact=None if judge is None else exact_result(judge, state),
                 times=len(rows),
                 gap=float(groups.gap[group]),
                 outcome=float((buffer.wdl[rows] == 0).mean() - (buffer.wdl[rows] == 2).mean()),
-                target={game.action_name(int(a)): round(float(mean[a]), 4) for a in order},
+                target={
+                    game.action_name(action): round(float(mean[action]), 4)
+                    for action in leading_actions(mean, right)
+                },
+                right=[game.action_name(action) for action in right],
             )
         )
     return positions
 
 
-def exact_result(judge: Judge, state: States) -> str | None:
-    """Of one state, uint8 [1, state_bytes], for the side to move; None where it is not known."""
-    return RESULT_NAMES[int(judge.results(state)[0])] if judge.known(state)[0] else None
+def leading_actions(mean: NDArray[np.float64], right: list[int]) -> list[int]:
+    """The likeliest moves; if none of the right moves is among them, the likeliest of those too."""
+    order = np.argsort(-mean, kind="stable").tolist()
+    leading: list[int] = order[:MOVES_SHOWN]
+    if not set(leading) & set(right):
+        leading += [action for action in order if action in right][:1]
+    return leading
+
+
+def exact_result(judge: Judge, state: State) -> str | None:
+    """For the side to move; None where it is not known."""
+    known = judge.known(state[None])[0]
+    return RESULT_NAMES[int(judge.results(state[None])[0])] if known else None
+
+
+def right_moves(judge: Judge, game: Game, state: State) -> list[int]:
+    """None where the judge does not know, or where all moves are right."""
+    results = results_of_moves(judge, game, state)
+    right = keeping_and_right(judge, state, results)[1] if results else []
+    return right if len(right) < len(results) else []
 
 
 def _as_in(

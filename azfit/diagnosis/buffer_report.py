@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from azfit.columns import aligned
-from azfit.diagnosis.buffer_figures import BufferReport
+from azfit.diagnosis.buffer_figures import BufferReport, FrequentPosition
 from azfit.diagnosis.layout import (
     evenly,
     in_sentences,
@@ -86,7 +86,12 @@ def _frequent(report: BufferReport) -> str:
                 number(position.gap, 3),
                 signed(position.outcome),
                 position.exact or "-",
-                "  ".join(f"{move} {100 * p:.0f} %" for move, p in position.target.items()),
+                "  ".join(_target(move, position) for move in position.target),
             ]
         )
     return aligned(rows)
+
+
+def _target(move: str, position: FrequentPosition) -> str:
+    mark = " (right)" if move in position.right else ""
+    return f"{move} {100 * position.target[move]:.0f} %{mark}"

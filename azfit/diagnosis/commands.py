@@ -78,8 +78,9 @@ def inspect_buffer_command(run: Path, data: Path, as_json: bool) -> None:
     type=click.Path(dir_okay=False, path_type=Path),
     help="File to write.  [default: RUN/curves.png]",
 )
+@data_option
 @json_option
-def plot_command(run: Path, png: Path | None, as_json: bool) -> None:
+def plot_command(run: Path, png: Path | None, data: Path, as_json: bool) -> None:
     """Draw the curves of a run, of self-play or train-from-oracle.
 
     \b
@@ -88,7 +89,7 @@ def plot_command(run: Path, png: Path | None, as_json: bool) -> None:
     """
     from azfit.curves import draw_run
 
-    written = draw_run(run, png)
+    written = draw_run(run, png, data)
     show(as_json, {"png": str(written)}, f"wrote {written}")
 
 

@@ -43,11 +43,11 @@ from azfit.diagnosis.truth import (
     blunder_rates,
     judge_for,
     judged_sample,
-    position_truth,
     value_offsets,
+    watched_truths,
 )
 from azfit.evaluation_cache import EvaluationCache
-from azfit.games import Game, States, game_by_name
+from azfit.games import Game, State, States, game_by_name
 from azfit.inference import NetworkEvaluator
 from azfit.network import Network
 from azfit.search import Evaluator
@@ -221,7 +221,7 @@ def figures_of(subject: Subject, judge: Judge | None, judge_name: str) -> Figure
         start_result=None if start is None else start.result,
         truth=truth,
         search=history.search_figures(config),
-        watch=history.watched(iterations or now_watched(subject), game),
+        watch=history.watched(iterations or now_watched(subject), game, truth.positions),
         policy_loss=history.policy_loss(iterations),
         value_loss=history.value_loss(config, iterations),
         acceptance=history.acceptance(config, iterations),
@@ -260,16 +260,15 @@ def truth_of(subject: Subject, judge: Judge | None, judge_name: str) -> Truth:
     """The watched positions before the judge, and how likely the network plays them right."""
     if judge is None:
         return Truth(judge_name)
-    game, positions = subject.game, {}
-    for name, moves in watched_positions(game).items():
-        state = game.play_all(moves)
-        policy = None
-        if subject.network is not None:
-            policy = predictions(subject.network, game.planes(state[None]))[0][0]
-        truth = position_truth(judge, game, state, policy)
-        if truth is not None:
-            positions[name] = truth
-    return Truth(judge_name, True, positions)
+    network, game = subject.network, subject.game
+    if network is None:
+        return Truth(judge_name, True, watched_truths(judge, game))
+
+    def policy_of(state: State) -> NDArray[np.float32]:
+        policies, _ = predictions(network, game.planes(state[None]))
+        return np.asarray(policies[0])
+
+    return Truth(judge_name, True, watched_truths(judge, game, policy_of))
 
 
 # ---- searches ------------------------------------------------------------------------

@@ -97,10 +97,10 @@ def equal_moves(game: Game, state: State) -> list[list[int]]:
 
 
 def name_of(game: Game, actions: Sequence[int]) -> str:
-    """As in ``4``, ``3=5``, or ``a1 and 3 like it``."""
+    """As in ``4``, ``3=5``, or ``a1 and 3 symmetric``."""
     if len(actions) <= 2:
         return "=".join(game.action_name(a) for a in actions)
-    return f"{game.action_name(actions[0])} and {len(actions) - 1} like it"
+    return f"{game.action_name(actions[0])} and {len(actions) - 1} symmetric"
 
 
 @dataclass(frozen=True)
@@ -121,23 +121,37 @@ class LeadingMove:
     amplitude_lately: float | None
     """Of the second half."""
     period: float | None
-    """None if there is none that can be told."""
+    """None if there is no clear one."""
+    right: bool
+    """Whether an exact judge calls it right."""
+
+    @property
+    def label(self) -> str:
+        """The move, and whether it is right."""
+        return f"{self.move} (right)" if self.right else self.move
 
 
 def leading_moves(
-    game: Game, state: State, policies: Sequence[Sequence[float]]
+    game: Game, state: State, policies: Sequence[Sequence[float]], right: Sequence[str] = ()
 ) -> list[LeadingMove]:
-    """The leading moves of a position, by its policies [iterations, actions]."""
+    """The leading moves of a position, by its policies [iterations, actions]; if none of the right
+    moves is among them, the likeliest of those comes last."""
     shares = np.asarray(policies, np.float64)
     choices = equal_moves(game, state)
     legal = np.array([shares[:, actions].sum(axis=1) for actions in choices]).T
     legal /= np.maximum(1e-12, legal.sum(axis=1, keepdims=True))
     late = max(FEWEST_ITERATIONS, round(LATE_SHARE * len(shares)))
-    order = np.argsort(-legal[-late:].mean(axis=0))[:LEADING]
-    return [_leading_move(game, choices[i], legal[:, i], late) for i in order]
+    order = np.argsort(-legal[-late:].mean(axis=0)).tolist()
+    is_right = [any(game.action_name(action) in right for action in moves) for moves in choices]
+    shown = order[:LEADING]
+    if not any(is_right[i] for i in shown):
+        shown += [i for i in order if is_right[i]][:1]
+    return [_leading_move(game, choices[i], legal[:, i], late, is_right[i]) for i in shown]
 
 
-def _leading_move(game: Game, actions: list[int], series: Floats, late: int) -> LeadingMove:
+def _leading_move(
+    game: Game, actions: list[int], series: Floats, late: int, right: bool
+) -> LeadingMove:
     enough = len(series) >= FEWEST_ITERATIONS
     half = len(series) // 2
     return LeadingMove(
@@ -151,6 +165,7 @@ def _leading_move(game: Game, actions: list[int], series: Floats, late: int) -> 
         amplitude_before=amplitude_of(series[:half].tolist()) if enough else None,
         amplitude_lately=amplitude_of(series[half:].tolist()) if enough else None,
         period=period_of(series.tolist()),
+        right=right,
     )
 
 

@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 
 from azfit.diagnosis.diagnose import Diagnosis
 from azfit.diagnosis.figures import Figures
-from azfit.games import Game, game_by_name
 from azfit.self_play.iteration import SIDES
 from solver.plotting import pyplot, save_png
 
@@ -23,17 +22,18 @@ LEGEND = {"fontsize": "small", "loc": "upper center", "bbox_to_anchor": (0.5, -0
 def draw_diagnosis(diagnosis: Diagnosis, png: Path) -> None:
     """Policies of the start and the reply; entropies; starved nodes; value and outcome."""
     plt = pyplot()
-    figures, game = diagnosis.figures, game_by_name(diagnosis.game)
+    figures = diagnosis.figures
     figure, axes = plt.subplots(1, 5, figsize=(25, 5))
     for axis, name in zip(axes[:2], ("start", "reply"), strict=True):
         axis.set_title(f"{name}: leading moves")
         if name in figures.watch:
-            _position(axis, figures, name, game)
-    _bars(axes[2], "policy entropy (nats)", _entropies(figures))
-    _bars(axes[3], "value and outcome", _values(figures))
-    _bars(axes[4], "search", _searches(figures))
-    axes[3].set_ylim(-1, 1)
-    axes[4].set_ylim(0, 1)
+            _position(axis, figures, name)
+    _bars(axes[2], "policy entropy (nats)", _entropies(figures), nats)
+    _bars(axes[3], "value and outcome", _values(figures), signed)
+    _bars(axes[4], "search", _searches(figures), percent)
+    axes[2].margins(y=0.1)
+    axes[3].set_ylim(-1.08, 1.08)
+    axes[4].set_ylim(0, 1.08)
     figure.suptitle(f"{diagnosis.subject} ({diagnosis.game})")
     figure.tight_layout()
     save_png(figure, png)
@@ -65,34 +65,44 @@ def _by_side(figures: Mapping[str, T], get: Callable[[T], float | None]) -> list
     return [get(figures[side]) if side in figures else None for side in SIDES]
 
 
-def _position(axis: Axis, figures: Figures, name: str, game: Game) -> None:
-    """The network's and the searches' probability of each leading move, the truth by its name."""
-    truth = figures.truth.positions.get(name)
-    right = set() if truth is None or truth.all_alike else set(truth.right)
-    repeats = figures.repeats[name].policy if figures.repeats else None
+def _position(axis: Axis, figures: Figures, name: str) -> None:
+    """The network's and the searches' probability of each leading move; the right one is marked."""
     leading = figures.watch[name].leading
-    labels = []
-    for move in leading:
-        among = right & {game.action_name(action) for action in move.actions}
-        labels.append(move.move + ("\nis right" if among else ""))
+    labels = [move.label.replace(" (", "\n(") for move in leading]
     bars: Bars = {"network": [move.now for move in leading]}
-    if repeats is not None:
-        bars["searches"] = [sum(repeats[action] for action in move.actions) for move in leading]
-    _grouped_bars(axis, labels, bars)
-    axis.set_ylim(0, 1)
+    if figures.repeats:
+        policy = figures.repeats[name].policy
+        bars["searches"] = [sum(policy[action] for action in move.actions) for move in leading]
+    _grouped_bars(axis, labels, bars, percent)
+    axis.set_ylim(0, 1.08)
 
 
-def _bars(axis: Axis, title: str, bars: Bars) -> None:
+def _bars(axis: Axis, title: str, bars: Bars, write: Callable[[float], str]) -> None:
     axis.set_title(title)
-    _grouped_bars(axis, [f"{side} player" for side in SIDES], bars)
+    _grouped_bars(axis, [f"{side} player" for side in SIDES], bars, write)
 
 
-def _grouped_bars(axis: Axis, labels: list[str], bars: Bars) -> None:
+def _grouped_bars(axis: Axis, labels: list[str], bars: Bars, write: Callable[[float], str]) -> None:
+    """Each bar with its figure, so that 0 can be seen and told from what is not known."""
     width = 0.8 / len(bars)
     for number, (name, values) in enumerate(bars.items()):
         places = [i + (number + 0.5) * width - 0.4 for i in range(len(labels))]
-        axis.bar(places, [value or 0.0 for value in values], width, label=name)
+        drawn = axis.bar(places, [value or 0.0 for value in values], width, label=name)
+        written = ["no data" if value is None else write(value) for value in values]
+        axis.bar_label(drawn, written, fontsize="x-small", padding=2)
     axis.axhline(0, color="black", linewidth=0.8)
     axis.set_xticks(range(len(labels)), labels, fontsize="small")
     axis.grid(alpha=0.3, axis="y")
     axis.legend(**LEGEND)
+
+
+def percent(value: float) -> str:
+    return f"{value:.1%}"
+
+
+def nats(value: float) -> str:
+    return f"{value:.2f}"
+
+
+def signed(value: float) -> str:
+    return f"{value:+.2f}"

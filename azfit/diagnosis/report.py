@@ -63,7 +63,7 @@ def _watched(figures: Figures) -> list[str]:
 def _watched_row(move: LeadingMove, held: float | None) -> list[str]:
     period = move.period
     return [
-        move.move,
+        move.label,
         share(move.now),
         share(move.late_mean),
         "too few iterations" if move.amplitude is None else f"±{move.amplitude:.1%}",

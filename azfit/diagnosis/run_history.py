@@ -6,13 +6,14 @@ One iteration is a few dozen games, so "now" is the mean over the last ``LATELY`
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from azfit.diagnosis.oscillation import LeadingMove, leading_moves, legal_entropy
+from azfit.diagnosis.truth import PositionTruth
 from azfit.games import Game
 from azfit.self_play.assessment import f1_scores, mean_f1
 from azfit.self_play.iteration import (
@@ -62,8 +63,11 @@ class WatchedHistory:
     leading: list[LeadingMove]
 
 
-def watched(iterations: Sequence[Iteration], game: Game) -> dict[str, WatchedHistory]:
-    """The start and the reply over time."""
+def watched(
+    iterations: Sequence[Iteration], game: Game, truths: Mapping[str, PositionTruth]
+) -> dict[str, WatchedHistory]:
+    """The start and the reply over time; truths: what an exact judge says of them, if there is
+    one."""
     histories = {}
     for name in ("start", "reply"):
         entries = [
@@ -75,6 +79,8 @@ def watched(iterations: Sequence[Iteration], game: Game) -> dict[str, WatchedHis
             continue
         last = entries[-1]
         state = game.play_all(last.moves)
+        truth = truths.get(name)
+        right = [] if truth is None or truth.all_alike else truth.right
         histories[name] = WatchedHistory(
             moves=list(last.moves),
             side=SIDES[game.to_move(state)],
@@ -82,7 +88,7 @@ def watched(iterations: Sequence[Iteration], game: Game) -> dict[str, WatchedHis
             values=[round(entry.value, 4) for entry in entries],
             iterations=len(entries),
             entropy=legal_entropy(game, state, last.policy),
-            leading=leading_moves(game, state, [entry.policy for entry in entries]),
+            leading=leading_moves(game, state, [entry.policy for entry in entries], right),
         )
     return histories
 

@@ -8,7 +8,9 @@ worth less after it than before.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -17,6 +19,7 @@ from numpy.typing import NDArray
 
 from azfit.games import DropOldest, Game, Result, State, States
 from azfit.self_play.iteration import SIDES
+from azfit.self_play.watched import watched_positions
 from solver.connect4 import Connect4Solver
 from solver.errors import MissingTableError
 from solver.table import open_table, solve_command
@@ -88,7 +91,11 @@ class Connect4Judge:
 
     def __init__(self, game: Game) -> None:
         self._game, self.name = game, "Connect Four solver"
-        self._solver = Connect4Solver()
+
+    @cached_property
+    def _solver(self) -> Connect4Solver:
+        """Made when it is needed: its table takes memory, and the opening needs none."""
+        return Connect4Solver()
 
     def _pieces(self, states: States) -> NDArray[np.int64]:
         return np.asarray((self._game.encode(states)[:, :-1] != 0).sum(axis=1), np.int64)
@@ -225,6 +232,21 @@ def position_truth(
         if policy is None
         else float(policy[right].sum() / policy[list(results)].sum()),
     )
+
+
+def watched_truths(
+    judge: Judge, game: Game, policy_of: Callable[[State], NDArray[np.float32]] | None = None
+) -> dict[str, PositionTruth]:
+    """The watched positions that the judge knows; policy_of: the network's policy, if there is
+    one."""
+    truths = {}
+    for name, moves in watched_positions(game).items():
+        state = game.play_all(moves)
+        policy = None if policy_of is None else policy_of(state)
+        truth = position_truth(judge, game, state, policy)
+        if truth is not None:
+            truths[name] = truth
+    return truths
 
 
 # ---- many positions ------------------------------------------------------------------

@@ -3,10 +3,14 @@ replies."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from azfit.games import Game
-from azfit.network import Network
 from azfit.self_play.assessment import judge
 from azfit.self_play.iteration import Watch, WatchedPosition
+
+if TYPE_CHECKING:
+    from azfit.network import Network
 
 
 def watched_positions(game: Game) -> dict[str, list[int]]:
