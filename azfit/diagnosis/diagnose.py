@@ -50,6 +50,7 @@ from azfit.evaluation_cache import EvaluationCache
 from azfit.games import Game, State, States, game_by_name
 from azfit.inference import NetworkEvaluator
 from azfit.network import Network
+from azfit.players import NetworkPlayer
 from azfit.search import Evaluator
 from azfit.search_config import SearchConfig
 from azfit.self_play.assessment import assess
@@ -324,17 +325,17 @@ def sample_truth(
     game = subject.game
     limit = MOST_SOLVED if game.name == "connect4" else None
     rows, truth = judged_sample(judge, states, limit)
-    if not len(rows) or subject.network is None:
+    if not len(rows) or subject.network is None or subject.evaluate is None:
         return SampleTruth({}, {})
     judged = states[rows]
-    policies, wdl = predictions(subject.network, game.planes(judged))
-    argmax = np.where(game.legal_masks(judged), policies, -1.0).argmax(axis=1).astype(np.int32)
-    moves = {"network": argmax}
+    choices = NetworkPlayer(game, subject.evaluate).choose(judged)
+    assert choices.wdl is not None
+    moves = {"network": choices.actions}
     moves |= {name: np.asarray(search.chosen[rows], np.int32) for name, search in variants.items()}
     return SampleTruth(
         blunders={
             player: blunder_rates(judge, game, judged, truth, np.ascontiguousarray(chosen))
             for player, chosen in moves.items()
         },
-        value=value_offsets(truth, wdl[:, 0] - wdl[:, 2], game.sides(judged)),
+        value=value_offsets(truth, choices.wdl[:, 0] - choices.wdl[:, 2], game.sides(judged)),
     )
