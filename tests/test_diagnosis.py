@@ -377,6 +377,12 @@ def test_where_the_opening_decides_every_match_game_the_gate_is_told_to_open(tmp
     """Each opening is played from both sides and won by the same colour, now one, now the other."""
     gate = gated(tmp_path, score=0.5, wins=[6, 4], draws=[0, 0], losses=[4, 6])
     assert gate.options == ("--accept", "--no-gate") and "opening" in gate.sentence
+    # Now with the openings counted: one in ten was lost, nine went to the colour.
+    match = {"score": 0.45, "wins": [5, 4], "draws": [0, 0], "losses": [5, 6]}
+    gate = gated(tmp_path, **match, pairs_by_colour=9)
+    assert gate.options == ("--accept", "--no-gate") and "opening" in gate.sentence
+    # The same score, but of openings that the networks decide.
+    assert "--lr" in gated(tmp_path, **match, pairs_by_colour=3).options
 
 
 def test_candidates_that_are_worse_are_not_excused_by_the_colour(tmp_path):

@@ -36,8 +36,9 @@ FEWEST_REJECTED = 10
 
 # Where the colour or the opening decides nearly every game of a match, or most are drawn, both
 # networks get the same from each opening, which is played from both sides. The score stays near one
-# half, and a gate above one half rejects whatever the candidate has learned. Five matches of games
-# that networks decide have a spread below 0.1 with a chance of 1 % (chi square, 5 degrees).
+# half, and a gate above one half rejects nearly every candidate, whatever it has learned. Five
+# matches of games that networks decide have a spread below 0.1 with a chance of 1 % (chi square, 5
+# degrees of freedom).
 DRAWN_MATCHES = 0.7
 SAME_COLOUR = 0.9
 SAME_OPENING = 0.1
@@ -157,9 +158,10 @@ def even_matches(gate: Acceptance) -> str | None:
     for side, wins in zip(SIDES, (rejected.first_wins, rejected.second_wins), strict=True):
         if wins >= SAME_COLOUR:
             return f"the {side} player won {wins:.0%} of the match games {of_the_last}"
-    if rejected.spread <= SAME_OPENING:
-        return f"the opening, not the network, decided the match games {of_the_last}"
-    return None
+    even = rejected.spread <= SAME_OPENING
+    if rejected.by_colour is not None:
+        even = rejected.by_colour + rejected.draws >= SAME_COLOUR
+    return f"the opening, not the network, decided the match games {of_the_last}" if even else None
 
 
 RULES: tuple[Rule, ...] = (oscillation, standstill, acceptance)

@@ -350,6 +350,8 @@ class RejectedMatches:
     spread: float
     """Of their scores about one half, as a variance: about 1 if the networks are equally strong and
     the games independent, 0 if every opening gives both networks the same."""
+    by_colour: float | None
+    """Share of the openings from which the same colour won both games; None in older runs."""
 
 
 @dataclass(frozen=True)
@@ -405,6 +407,9 @@ def rejected_matches(matches: Sequence[MatchResult | None]) -> RejectedMatches |
         draws=sum(sum(match.draws) for match in played) / games,
         score=sum(match.games * match.score for match in played) / games,
         spread=sum(4 * match.games * (match.score - 0.5) ** 2 for match in played) / len(played),
+        by_colour=None
+        if any(match.pairs_by_colour is None for match in played)
+        else sum(2 * (match.pairs_by_colour or 0) for match in played) / games,
     )
 
 
