@@ -243,7 +243,9 @@ def open_regular(
 def read_bytes(path: Path, most_bytes: int, what: str, remedy: str = "give another file") -> bytes:
     """All of a file; see ``open_regular``."""
     with open_regular(path, most_bytes, what, remedy) as source:
-        data = source.read(most_bytes + 1)
+        size = os.fstat(source.fileno()).st_size
+        data = source.read(size + 1)  # not most_bytes: a read takes that much memory at once
+        data += source.read(most_bytes + 1 - len(data)) if len(data) > size else b""
     if len(data) > most_bytes:  # it grew, or its system gives no sizes, as in /proc
         raise CorruptTableError(
             f"{what} '{path}' has more than {most_bytes:,} bytes, the most that one can have: "
