@@ -264,6 +264,24 @@ def test_a_last_frame_of_zeros_is_what_a_crash_leaves(
     assert [episode.number for episode in read_episodes(path, GAME)] == [0]
 
 
+@pytest.mark.parametrize("foreign", [b"\xff\xfe" * 50, b"[" * 1000, b"F", b"notes\n"])
+@pytest.mark.parametrize("games", [0, 2])
+def test_what_no_crash_leaves_is_reported_and_kept(
+    tmp_path: Path, episodes: list[Episode], foreign: bytes, games: int
+) -> None:
+    path = tmp_path / "a.games"
+    written(path, episodes[:games])
+    path.write_bytes(path.read_bytes() + foreign)
+    if foreign == b"F":  # the first byte of a game
+        assert len(read_episodes(path, GAME)) == games
+        return
+    before = path.read_bytes()
+    for opened in (lambda: read_episodes(path, GAME), lambda: EpisodeFile(path)):
+        with pytest.raises(CorruptTableError, match=r"a\.games.*is no game"):
+            opened()
+    assert path.read_bytes() == before
+
+
 @pytest.mark.parametrize("where", [0, 5, 9, 40])
 def test_damage_before_whole_games_is_reported_in_one_line(
     tmp_path: Path, episodes: list[Episode], where: int

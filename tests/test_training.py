@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from azfit.self_play.config import SelfPlayConfig
 from azfit.self_play.iteration_log import IterationLog
 from azfit.self_play.replay import ReplayBatch, ReplayBuffer
 from azfit.self_play.training import Trainer, batches
+from azfit.torch_threads import Pace
 from solver.errors import FadefourError
 
 GAME = game_by_name("drop-3-3-3")
@@ -101,3 +103,22 @@ def test_a_network_that_cannot_be_trained_is_not_blamed_on_the_learning_rate(
     with pytest.raises(FadefourError, match=r"before anything was learned.*--init") as raised:
         trainer.learn(buffer_of(1), 0, 0.0, IterationLog(tmp_path, None, 0))
     assert "--lr" not in str(raised.value) and "\n" not in str(raised.value)
+
+
+def test_training_that_becomes_slow_says_so_once_an_iteration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Collapsed(Pace):
+        def took(self, seconds: float) -> bool:
+            self.best, self.latest = 20.0, 1.5
+            return True
+
+    monkeypatch.setattr("azfit.self_play.training.Pace", Collapsed)
+    out = io.StringIO()
+    log = IterationLog(tmp_path, out, 0)
+    trainer = trainer_for(tiny(threads=2, batch_size=2))
+    trainer.learn(buffer_of(3), 0, 0.0, log)
+    log.close()
+    (line,) = out.getvalue().splitlines()
+    assert line.startswith("training has slowed down from 20 to 1.5 steps/s: ")
+    assert "--threads 1" in line

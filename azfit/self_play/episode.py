@@ -6,7 +6,8 @@ A file of games is a row of frames, each a whole game:
 
 A frame is written with one call and synced, so that a crash can only cut the last one short;
 whoever reads the file next leaves such a rest out, and whoever appends to it cuts it off first.
-A damaged frame with whole ones behind it was not left by a crash, and is reported.
+A damaged frame with whole ones behind it, or bytes that are no part of a frame, were not left by a
+crash: they are reported, and nothing is cut off.
 """
 
 from __future__ import annotations
@@ -178,7 +179,8 @@ def _frame_at(source: BinaryIO, at: int) -> bytes | None:
 
 
 def frames(source: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """End and body of every whole frame; ValueError if a damaged one is not the last."""
+    """End and body of every whole frame. ValueError if a damaged one is not the last, or if what
+    follows the last whole one is nothing that a crash leaves: part of a frame, or zeros."""
     at = 0
     source.seek(0)
     magic = source.read(len(MAGIC))
@@ -190,6 +192,9 @@ def frames(source: BinaryIO) -> Iterator[tuple[int, bytes]]:
     for later in _places(source, MAGIC, at + 1):
         if _frame_at(source, later) is not None:
             raise ValueError(f"damaged between bytes {at} and {later}")
+    source.seek(at)
+    if not MAGIC.startswith(source.read(len(MAGIC)).rstrip(b"\0")):
+        raise ValueError(f"what begins at byte {at} is no game, not even part of one")
 
 
 def _places(source: BinaryIO, wanted: bytes, at: int) -> Iterator[int]:
@@ -238,10 +243,14 @@ class EpisodeFile:
             self._file = open(path, "a+b", buffering=0)  # noqa: SIM115 - closed by close()
         except OSError as error:
             refuse_to_write(path, error)
-        with open_games(path) as source, _one_line(path):
-            for end, _ in frames(source):
-                self._whole = end
-        self._file.truncate(self._whole)
+        try:
+            with open_games(path) as source, _one_line(path):
+                for end, _ in frames(source):
+                    self._whole = end
+            self._file.truncate(self._whole)
+        except BaseException:
+            self._file.close()
+            raise
 
     def append(self, frame: bytes) -> None:
         """Returns once the frame is on disk; if it does not fit there, nothing of it is left."""

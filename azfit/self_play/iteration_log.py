@@ -72,7 +72,7 @@ class IterationLog:
         write_atomically(self._path, text.encode())
         self._board = tensorboard(folder)
         self._progress: PhaseProgress | None = None
-        self._iteration = iteration
+        self._iteration, self._noted = iteration, -1
 
     def begin(self, phase: str, total: int, unit: str, done: int = 0) -> None:
         if self._stream is not None:
@@ -87,6 +87,12 @@ class IterationLog:
         if self._progress is not None:
             self._progress.end()
             self._progress = None
+
+    def note_once(self, text: str) -> None:
+        """A line that is not part of the progress, the first time in an iteration."""
+        if self._stream is not None and self._noted != self._iteration:
+            self._noted = self._iteration
+            Bar.write(text, file=self._stream)
 
     def write(self, line: Iteration) -> None:
         """The line of a finished iteration, everywhere."""

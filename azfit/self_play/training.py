@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator
 
 import numpy as np
@@ -17,6 +18,7 @@ from azfit.self_play.iteration import Training
 from azfit.self_play.iteration_log import IterationLog
 from azfit.self_play.play_games import game_seed
 from azfit.self_play.replay import ReplayBatch, ReplayBuffer
+from azfit.torch_threads import Pace
 from solver.errors import FadefourError
 
 # Positions of the buffer on which a candidate is assessed, and the number of that draw.
@@ -29,7 +31,7 @@ class Trainer:
     """A candidate and its optimiser."""
 
     def __init__(self, candidate: Network, config: SelfPlayConfig) -> None:
-        self.candidate, self._config = candidate, config
+        self.candidate, self._config, self._pace = candidate, config, Pace()
         self.optimiser = self._new_optimiser()
 
     def _new_optimiser(self) -> torch.optim.AdamW:
@@ -67,7 +69,10 @@ class Trainer:
         means: Metrics = {}
         before: float | None = None
         for number, batch in enumerate(batches(buffer, config, random), 1):
+            began = time.monotonic()
             parts = self.step(batch)
+            if self._pace.took(time.monotonic() - began):
+                log.note_once(slowed_down(self._pace, config.threads))
             if not math.isfinite(parts["loss"]):
                 raise FadefourError(diverged(config, iteration, number, parts, before))
             before = parts["loss"]
@@ -167,6 +172,13 @@ def diverged(
         f"--lr (it was {config.lr:g}), --clip ({config.clip:g}) or --wdl-weight "
         f"({config.wdl_weight:g})"
     )
+
+
+def slowed_down(pace: Pace, threads: int) -> str:
+    advice = "is the machine busy with other work?"
+    if threads > 1:
+        advice += f" Training runs on {threads} threads; on a busy machine --threads 1 is faster."
+    return f"training has slowed down from {pace.best:.3g} to {pace.latest:.3g} steps/s: {advice}"
 
 
 def without_prefix(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
