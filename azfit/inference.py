@@ -29,10 +29,10 @@ Run = Callable[[Floats], tuple[Floats, Floats, Floats]]
 BACKENDS = ("torch", "compile", "onnx")
 
 AUTO = "auto"
-"""Whatever is fastest here."""
+"""The fastest back-end that is installed."""
 
-# One back-end for all that is graded and certified: sums in another order may swap moves that are
-# nearly equal. It also shares work between boards that look alike.
+# Whatever is graded or certified uses one back-end: sums in another order may swap moves that are
+# nearly equal. This one also shares work between boards that look the same to the network.
 DEFAULT_BACKEND = "torch"
 
 WORTH_SHARING = 1 << 10  # boards in a batch from which looking for copies pays

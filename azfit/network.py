@@ -153,7 +153,7 @@ def _spread(answers: Tensor, rows: Tensor | None) -> Tensor:
 
 class PlacePolicy(nn.Module):
     """A tower's policy: the same weights for every place where a piece can go, a cell or, in
-    Connect Four, a column. What is learned of a pattern at one place holds at all of them."""
+    Connect Four, a column. What is learned about a pattern in one place applies everywhere."""
 
     def __init__(self, game: Game) -> None:
         super().__init__()
@@ -243,9 +243,9 @@ class Network(nn.Module):
     def forward(
         self, planes: Tensor, first: Tensor | None = None, rows: Tensor | None = None
     ) -> Outputs:
-        """Where boards differ only in what hide_leaving hides, the body need not see them all:
-        first [U] are boards of which all others are copies in that sense, rows [B] tells of
-        which one each board is a copy."""
+        """Boards that differ only in what hide_leaving hides need not all go through the body:
+        first [U] are the indices of boards that differ otherwise, and rows [B] says which of
+        them each board equals."""
         flat = planes.flatten(2)
         legal = self.legal(flat)
         shown, target = flat[:, 1:] if self.config.hide_leaving else flat, None
@@ -258,10 +258,8 @@ class Network(nn.Module):
         return outputs
 
     def legal(self, flat: Tensor) -> Tensor:
-        """bool [B, A] from planes [B, P, cells]: cells without a piece.
-
-        Of Connect Four, columns whose highest cell is empty.
-        """
+        """bool [B, A] from planes [B, P, cells]: cells without a piece, or columns of Connect Four
+        whose top cell is empty."""
         empty = flat.sum(1) == 0
         return empty if self.game.actions == empty.shape[1] else empty[:, -self.game.actions :]
 

@@ -12,7 +12,7 @@ from solver.errors import InputError
 
 @dataclass(frozen=True)
 class NetworkConfig:
-    """What a network is; with the weights, all there is to know of it."""
+    """The shape of a network; with the weights it determines every answer."""
 
     game: str = "drop-4-4-4"
     kind: str = "mlp"

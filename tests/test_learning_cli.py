@@ -49,9 +49,9 @@ def test_3x3_is_learned_to_perfect_play_graded_and_certified(run, checkpoint):
         "certify", checkpoint, *options, "--as", "x", "--out", certificate, "--convert", "--json"
     )
     assert proven.returncode == 0, proven.stderr + proven.stdout
-    told = json.loads(proven.stdout)
-    assert told["unbeaten"]
-    assert told["conversion"]["leaves_at_once"] == 0
+    report = json.loads(proven.stdout)
+    assert report["unbeaten"]
+    assert report["conversion"]["leaves_at_once"] == 0
     for with_moves in ((), (checkpoint,)):
         checked = fadefour("certify", *with_moves, *options, "--check", certificate)
         assert checked.returncode == 0, checked.stderr + checked.stdout
@@ -102,10 +102,9 @@ def test_bad_input_gets_one_line_and_exit_code_2(run, checkpoint, tmp_path, argu
         "RUN": run / "run",
         "NEW": tmp_path / "new",
     }
-    given = [named.get(str(argument), argument) for argument in arguments]
-    variant = () if "--n" in given else ("--n", 3, "--m", 3)
-    data = ("--data", run)
-    ended = fadefour(*given, *variant, *data)
+    typed = [named.get(str(argument), argument) for argument in arguments]
+    variant = () if "--n" in typed or "--resume" in typed else ("--n", 3, "--m", 3)
+    ended = fadefour(*typed, *variant, "--data", run)
     assert ended.returncode == 2, ended.stdout
     assert ended.stdout == ""
     assert len(ended.stderr.strip().splitlines()) == 1

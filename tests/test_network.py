@@ -139,11 +139,11 @@ def test_the_leaving_piece_only_blocks_its_cell() -> None:
     without = planes.copy()
     without[:, 0] = 0
     with torch.inference_mode():
-        given = network(torch.from_numpy(planes)).policy.numpy()
+        blocked = network(torch.from_numpy(planes)).policy.numpy()
         freed = network(torch.from_numpy(without)).policy.numpy()
     assert full.any()
     legal = game.legal_masks(states)
-    assert np.allclose(given[legal], freed[legal], atol=1e-5)
+    assert np.allclose(blocked[legal], freed[legal], atol=1e-5)
 
 
 def test_pieces_and_planes_are_one_input() -> None:
@@ -342,7 +342,7 @@ def test_boards_that_share_the_body_get_the_same_answers() -> None:
     torch.manual_seed(3)
     network = Network(NetworkConfig(width=32, blocks=1))
     seen = []
-    network.body.register_forward_hook(lambda _, given, __: seen.append(len(given[0])))
+    network.body.register_forward_hook(lambda _, inputs, __: seen.append(len(inputs[0])))
     together = NetworkEvaluator(network)(planes)
     assert seen[0] < len(planes) / 5
     few = [NetworkEvaluator(network)(planes[i : i + 200]) for i in range(0, len(planes), 200)]

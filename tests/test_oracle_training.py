@@ -71,7 +71,7 @@ def in_play(table: DenseTable) -> NDArray[Any]:
 
 
 def blunders(network: Network, table: DenseTable) -> set[int]:
-    """The nodes whose likeliest move loses the result, all asked one way: by their planes."""
+    """The nodes whose likeliest move loses the result, by plain inference on their planes."""
     nodes = in_play(table)
     batch = label_nodes(table, nodes, ("planes", "keeping"))
     assert batch.planes is not None and batch.keeping is not None
@@ -113,8 +113,8 @@ def test_a_seed_repeats_a_run_and_another_does_not(table: DenseTable, tmp_path: 
     for name, config in (("a", tiny()), ("b", tiny()), ("c", tiny(seed=2))):
         train_from_oracle(config, table, tmp_path / name, stream=None)
     assert_same_run(tmp_path / "a", tmp_path / "b")
-    one, other = final_tensors(tmp_path / "a"), final_tensors(tmp_path / "c")
-    assert not torch.equal(one["network.body.first.weight"], other["network.body.first.weight"])
+    name = "network.body.first.weight"
+    assert not torch.equal(final_tensors(tmp_path / "a")[name], final_tensors(tmp_path / "c")[name])
 
 
 @pytest.mark.parametrize(("stop_at", "dropout"), [(1, 0), (13, 0.2), (20, 0), (25, 0), (39, 0)])

@@ -138,10 +138,10 @@ def test_measuring_threads_does_not_change_what_is_learned(
     train("--run", tmp_path / "measured", *TINY)
     monkeypatch.setattr(training, "choose_threads", lambda *_: pytest.fail("measured"))
     train("--run", tmp_path / "typed", *TINY, "--threads", 1)
-    one, other = (
+    measured, typed = (
         read_tensors(tmp_path / name / "resume.safetensors")[0] for name in ("measured", "typed")
     )
-    assert all(torch.equal(one[name], other[name]) for name in one)
+    assert all(torch.equal(measured[name], typed[name]) for name in measured)
 
 
 def test_a_run_that_becomes_slow_says_so_once(

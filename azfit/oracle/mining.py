@@ -105,7 +105,7 @@ def mine(
     report: Callable[[int], None] | None = None,
 ) -> tuple[Uint64Array, NDArray[np.float32]]:
     """The nodes whose lead is below this margin, and their leads; ``critical`` is where to look.
-    report: is told how many of them have been looked at since the last call.
+    report: called with the number of nodes looked at since the last call.
 
     If the network hides the leaving piece and ``critical`` lists the critical nodes of
     ``node_range``, the answer speaks for the whole table: blunders are the leads below 0.

@@ -148,7 +148,7 @@ class Run:
     ) -> Mined | None:
         """Lists what the network plays wrong, if a round is due, and draws from it from now on.
 
-        report: is told what is being done, and the share of it that is done.
+        report: called with what is being done, and the share of it that is done.
         """
         due = self.config.mining_due(fraction)
         if due <= self.mined_rounds or self.seconds < self._mine_not_before:
@@ -242,13 +242,13 @@ class Run:
         remove_old(folder, self.config.keep)
 
     def load_state(self) -> None:
-        """Takes up the state that was saved last, if there is one."""
+        """Restores the state that was saved last, if any."""
         path = self.state_path
         if not path.exists():
             return  # killed before the first save: the beginning is the state
         tensors, about = read_tensors(path)
         try:
-            self._take_up(tensors, about)
+            self._restore(tensors, about)
         except FadefourError:
             raise
         except (RuntimeError, KeyError, TypeError, ValueError, OverflowError) as error:
@@ -257,7 +257,7 @@ class Run:
                 f"'{path}' does not fit its run ({reason}): begin a new run"
             ) from None
 
-    def _take_up(self, tensors: dict[str, Tensor], about: dict[str, Any]) -> None:
+    def _restore(self, tensors: dict[str, Tensor], about: dict[str, Any]) -> None:
         self.network.load_state_dict(_under("network.", tensors))
         if self.average is not None:
             self.average.load_state_dict(_under("average.", tensors))

@@ -161,7 +161,7 @@ def _settle_threads(
     """Measures the number of threads if none is given, sets it, and writes the config with it."""
     note = None
     if config.threads is None:
-        trial = Run(config, table, folder)  # one of its own: the real one begins with step 0
+        trial = Run(config, table, folder)  # the real run begins at step 0
         choice = choose_threads(lambda: trial.learn(0.0), available_cores())
         config = replace(config, threads=choice.threads)
         note = f"torch runs on {choice.describe('steps')}; --threads N sets the number"
