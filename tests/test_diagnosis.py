@@ -1,6 +1,7 @@
 """A diagnosis says what was built into a run, and nothing of a run in which all is well."""
 
 import json
+import shutil
 from dataclasses import asdict, replace
 
 import numpy as np
@@ -20,7 +21,13 @@ from azfit.checkpoint import save_checkpoint
 from azfit.curves import draw_run
 from azfit.curves import self_play as self_play_curves
 from azfit.diagnosis import picture
-from azfit.diagnosis.diagnose import Subject, diagnose, diagnosis_of, own_games
+from azfit.diagnosis.diagnose import (
+    Subject,
+    diagnose,
+    diagnosis_of,
+    open_subject,
+    own_games,
+)
 from azfit.diagnosis.findings import ALL_RULES, findings, too_early
 from azfit.diagnosis.picture import draw_diagnosis
 from azfit.diagnosis.report import text
@@ -291,9 +298,22 @@ def test_bad_input_is_one_line(fadefour, tmp_path, checkpoint):
     assert refused(fadefour("diagnose", tmp_path / "empty"), "no iteration")
 
 
-def test_a_run_of_another_kind_is_refused(fadefour, tmp_path):
+def test_the_network_of_a_run_from_the_oracle_is_diagnosed(fadefour, tmp_path, checkpoint):
+    """Its best network; before there is one, its latest."""
     (tmp_path / "metrics.jsonl").write_text('{"kind": "training", "step": 1, "seconds": 1}\n')
-    assert refused(fadefour("diagnose", tmp_path), "no run of self-play")
+    assert refused(fadefour("diagnose", tmp_path), "has no network yet")
+    assert refused(fadefour("inspect-buffer", tmp_path), "train-from-oracle")
+    (tmp_path / "checkpoints").mkdir()
+    for name in ("checkpoints/step-000000001", "checkpoints/step-000000002", "best"):
+        path = tmp_path / f"{name}.safetensors"
+        shutil.copy(checkpoint, path)
+        report = json.loads(fadefour("diagnose", tmp_path, "--sims", 2, "--json").out)
+        assert (report["kind"], report["subject"]) == ("checkpoint", str(path))
+
+
+def test_the_shipped_network_is_diagnosed_by_name():
+    subject = open_subject("shipped", sims=1)
+    assert subject.kind == "checkpoint" and subject.game.name == "drop-4-4-4"
 
 
 def test_a_damaged_game_file_is_refused(fadefour, tmp_path):

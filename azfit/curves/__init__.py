@@ -13,7 +13,7 @@ from azfit.curves.oracle import MOST_CONFIG_BYTES, draw_oracle_run
 from azfit.curves.self_play import draw_self_play
 from azfit.self_play.iteration import read_iterations
 from solver.errors import FadefourError, InputError
-from solver.storage import read_json
+from solver.storage import check_writable, read_json
 
 
 def draw_run(folder: Path, png: Path | None = None, data: Path = Path("data")) -> Path:
@@ -22,9 +22,10 @@ def draw_run(folder: Path, png: Path | None = None, data: Path = Path("data")) -
     data: the folder of the solved table, by which the right moves of a self-play run are marked.
     """
     metrics = folder / "metrics.jsonl"
-    if not os.path.exists(metrics):  # Path.exists raises for a name that is too long
+    if not os.path.lexists(metrics):  # Path.exists raises for a name that is too long
         raise InputError(f"'{folder}' is no run: it has no metrics.jsonl; give the folder of a run")
     png = png or folder / "curves.png"
+    check_writable(png)
     iterations = read_iterations(folder)
     if iterations:
         draw_self_play(iterations, game_of_run(folder), png, data)

@@ -6,6 +6,7 @@ print(text(report))
 
 from __future__ import annotations
 
+import os.path
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from azfit.diagnosis.contradiction import (
     keys_of,
     most_compared,
 )
-from azfit.diagnosis.diagnose import read_self_play_config
+from azfit.diagnosis.diagnose import learns_from_oracle
 from azfit.diagnosis.figures import Figures, RunOptions, Truth
 from azfit.diagnosis.finding import Finding
 from azfit.diagnosis.findings import BUFFER_RULES, findings
@@ -38,6 +39,7 @@ from azfit.diagnosis.truth import (
 )
 from azfit.games import DropOldest, Game, State, game_by_name
 from azfit.self_play.assessment import entropies
+from azfit.self_play.config_sources import read_config
 from azfit.self_play.episode import DRAWN, Episode
 from azfit.self_play.iteration import CLASSES, SIDES
 from solver.errors import InputError
@@ -187,7 +189,13 @@ class BufferReport:
 def inspect_buffer(folder: Path, data: Path = Path("data")) -> BufferReport:
     """Figures of the games in this run's folder, the truth beside them if ``data`` holds the table
     (Connect Four needs none), and what looks wrong."""
-    config = read_self_play_config(folder)
+    if not os.path.isdir(folder):
+        raise InputError(f"'{folder}' is no run: give the folder of a run of self-play")
+    if learns_from_oracle(folder):
+        raise InputError(
+            f"'{folder}' is a run of train-from-oracle, which has no games: give one of self-play"
+        )
+    config = read_config(folder)
     game = game_by_name(config.game)
     stored = read_games(folder, game)
     if not stored.episodes:

@@ -6,33 +6,39 @@ from pathlib import Path
 
 import click
 
-from azfit.command_options import checkpoint_path, need_torch
+from azfit.command_options import NamedPath, WholeNumber, need_torch
 from solver.command_options import json_option, show
+from solver.plotting import pyplot
+from solver.storage import check_writable
 
-run_argument = click.argument("run", type=click.Path(path_type=Path))
+run_argument = click.argument("run", type=NamedPath())
 
 
 data_option = click.option(
     "--data",
     default="data",
     show_default=True,
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder of the solved table, for the truth.",
+    type=NamedPath(file_okay=False),
+    help="Folder of the solved table, which knows the right moves.",
 )
 
 
 @click.command("diagnose")
-@click.argument("path", metavar="RUN|CHECKPOINT", type=click.Path(path_type=Path))
-@click.option("--sims", type=int, help="Simulations of its searches.  [default: the run's, or 100]")
-@data_option
+@click.argument("path", metavar="RUN|CHECKPOINT")
 @click.option(
-    "--png", type=click.Path(dir_okay=False, path_type=Path), help="Draw the main figures."
+    "--sims",
+    type=WholeNumber(1, 1_000_000),
+    help="Simulations per search.  [default: the run's; 100 for a checkpoint]",
 )
+@data_option
+@click.option("--png", type=NamedPath(), help="Also draw the main figures in this file.")
 @json_option
 def diagnose_command(
-    path: Path, sims: int | None, data: Path, png: Path | None, as_json: bool
+    path: str, sims: int | None, data: Path, png: Path | None, as_json: bool
 ) -> None:
-    """Say what looks wrong with a run or a network, by side, and which option addresses it.
+    """Say what looks wrong with a run or a network, by side, and which option helps.
+
+    A folder is a run of self-play or of train-from-oracle; of the latter its network is diagnosed.
 
     \b
     Examples:
@@ -45,11 +51,14 @@ def diagnose_command(
     from azfit.diagnosis.picture import draw_diagnosis
     from azfit.diagnosis.report import text
 
-    subject = path if path.is_dir() else checkpoint_path(path)
-    diagnosis = diagnose(subject, sims=sims, data=data)
+    if png is not None:
+        pyplot()  # what cannot be drawn or written is refused before the work
+        check_writable(png)
+    diagnosis = diagnose(path, sims=sims, data=data)
     if png is not None:
         draw_diagnosis(diagnosis, png)
-    show(as_json, diagnosis.to_dict(), text(diagnosis))
+    written = "" if png is None else f"\n\nwrote {png}"
+    show(as_json, diagnosis.to_dict(), text(diagnosis) + written)
 
 
 @click.command("inspect-buffer")
@@ -75,7 +84,7 @@ def inspect_buffer_command(run: Path, data: Path, as_json: bool) -> None:
 @run_argument
 @click.option(
     "--png",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=NamedPath(),
     help="File to write.  [default: RUN/curves.png]",
 )
 @data_option

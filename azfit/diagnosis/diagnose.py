@@ -9,6 +9,7 @@ itself first, and these are looked at instead.
 
 from __future__ import annotations
 
+import os.path
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from azfit.checkpoint import SUFFIX, load_checkpoint
+from azfit.checkpoint import SUFFIX, checkpoints_in, load_checkpoint
 from azfit.diagnosis import run_history as history
 from azfit.diagnosis.contradiction import (
     JensenGap,
@@ -49,6 +50,8 @@ from azfit.diagnosis.truth import (
 from azfit.evaluation_cache import EvaluationCache
 from azfit.games import Game, State, States, game_by_name
 from azfit.inference import NetworkEvaluator
+from azfit.loading import SHIPPED, checkpoint_path
+from azfit.metrics import read_metrics
 from azfit.network import Network
 from azfit.players import NetworkPlayer
 from azfit.search import Evaluator
@@ -92,11 +95,32 @@ class Subject:
         return game_by_name(self.config.game)
 
 
+def open_subject(path: str | Path, sims: int | None = None) -> Subject:
+    """A run of self-play as a run; of train-from-oracle, its best network or else its latest."""
+    folder = checkpoint_path(path) if path == SHIPPED else Path(path)
+    if not os.path.isdir(folder):
+        return open_checkpoint(folder, sims)
+    if not learns_from_oracle(folder):
+        return open_run(folder, sims)
+    best, saved = folder / f"best{SUFFIX}", checkpoints_in(folder / "checkpoints")
+    if os.path.lexists(best):
+        return open_checkpoint(best, sims)
+    if saved:
+        return open_checkpoint(saved[-1], sims)
+    raise InputError(f"run '{folder}' has no network yet: let it run")
+
+
+def learns_from_oracle(folder: Path) -> bool:
+    """Whether this is a run of train-from-oracle, by what it has logged."""
+    lines = read_metrics(folder / "metrics.jsonl")
+    return any("kind" in line for line in lines) and not any("iteration" in line for line in lines)
+
+
 def open_run(folder: Path, sims: int | None = None) -> Subject:
     """A run's config, iterations, games and best network."""
-    config = with_sims(read_self_play_config(folder), sims)
+    config = with_sims(read_config(folder), sims)
     game, best = game_by_name(config.game), folder / f"best{SUFFIX}"
-    network = load_checkpoint(best, config.game)[0] if best.exists() else None
+    network = load_checkpoint(best, config.game)[0] if os.path.lexists(best) else None
     games = read_games(folder, game)
     iterations = read_iterations(folder)
     if not iterations and not games.episodes:
@@ -107,24 +131,8 @@ def open_run(folder: Path, sims: int | None = None) -> Subject:
     return Subject(str(folder), "run", config, search, network, evaluate, games, iterations)
 
 
-def read_self_play_config(folder: Path) -> SelfPlayConfig:
-    """The config of a run of self-play, and of no other."""
-    if not folder.exists():
-        raise InputError(f"'{folder}' does not exist: give the folder of a run, or a checkpoint")
-    metrics = folder / "metrics.jsonl"
-    if metrics.exists() and not read_iterations(folder) and metrics.stat().st_size:
-        raise InputError(
-            f"'{folder}' is no run of self-play: diagnose one of its checkpoints instead"
-        )
-    return read_config(folder)
-
-
 def with_sims(config: SelfPlayConfig, sims: int | None) -> SelfPlayConfig:
-    if sims is None:
-        return config
-    if sims < 1:
-        raise InputError(f"--sims {sims}: use at least 1")
-    return replace(config, sims=sims)
+    return config if sims is None else replace(config, sims=sims)
 
 
 def searching(network: Network, config: SelfPlayConfig) -> tuple[Evaluator, SearchConfig]:
@@ -180,9 +188,9 @@ class Diagnosis:
         }
 
 
-def diagnose(path: Path, *, sims: int | None = None, data: Path = Path("data")) -> Diagnosis:
-    """Everything that is known of a run (a folder) or of a checkpoint (a file)."""
-    subject = open_checkpoint(path, sims) if path.is_file() else open_run(path, sims)
+def diagnose(path: str | Path, *, sims: int | None = None, data: Path = Path("data")) -> Diagnosis:
+    """Everything that is known of a run (a folder) or of a checkpoint (a file, or ``shipped``)."""
+    subject = open_subject(path, sims)
     judge, judge_name = judge_for(subject.game, data)
     return diagnosis_of(subject, judge, judge_name)
 

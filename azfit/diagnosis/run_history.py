@@ -14,7 +14,7 @@ import numpy as np
 
 from azfit.diagnosis.oscillation import LeadingMove, leading_moves, legal_entropy
 from azfit.diagnosis.truth import PositionTruth
-from azfit.games import Game
+from azfit.games import Game, Result
 from azfit.self_play.assessment import f1_scores, mean_f1
 from azfit.self_play.iteration import (
     CLASSES,
@@ -24,7 +24,9 @@ from azfit.self_play.iteration import (
     Games,
     Iteration,
     MatchResult,
+    WatchedPosition,
 )
+from solver.errors import CorruptTableError, InputError
 
 if TYPE_CHECKING:
     from azfit.self_play.config import SelfPlayConfig
@@ -71,7 +73,7 @@ def watched(
     histories = {}
     for name in ("start", "reply"):
         entries = [
-            iteration.watch.by_name()[name]
+            _checked(iteration.watch.by_name()[name], f"watch.{name}", iteration.iteration, game)
             for iteration in iterations
             if iteration.watch is not None and name in iteration.watch.by_name()
         ]
@@ -91,6 +93,22 @@ def watched(
             leading=leading_moves(game, state, [entry.policy for entry in entries], right),
         )
     return histories
+
+
+def _checked(entry: WatchedPosition, key: str, iteration: int, game: Game) -> WatchedPosition:
+    """The entry, if it is a position of this game with a policy for its moves."""
+    try:
+        going_on = game.result(game.play_all(entry.moves)) == Result.GOING_ON
+    except InputError:
+        going_on = False
+    # A rounded sum of probabilities, of which a move that is not legal may have a little.
+    fits = len(entry.policy) == game.actions and 0.5 < sum(entry.policy) < 1.5
+    if going_on and fits and min(entry.policy) >= 0:
+        return entry
+    raise CorruptTableError(
+        f"'{key}' of iteration {iteration} in metrics.jsonl is no position and policy of "
+        f"{game.name}: restore or remove that line"
+    )
 
 
 # ---- by side -------------------------------------------------------------------------
@@ -240,7 +258,7 @@ def value_loss(config: SelfPlayConfig, iterations: Sequence[Iteration]) -> Value
     for iteration in iterations:
         training, games = iteration.training, iteration.games
         fresh = _fresh_loss(iteration.fresh)
-        if learned is not None and fresh is not None and training and games:
+        if learned is not None and fresh is not None and training and games and games.positions:
             drawn = config.epochs * config.replay_ratio * training.positions
             losses.append((learned, fresh, drawn / games.positions))
         if iteration.accepted:

@@ -119,10 +119,9 @@ class StoredGames:
 
 def read_games(folder: Path, game: Game) -> StoredGames:
     """All games on disk of the run in this folder."""
-    paths = sorted((folder / "games").glob("*.games"))
     episodes: list[Episode] = []
     cut: list[str] = []
-    for path in paths:
+    for path in files_of_games(folder / "games"):
         in_file = read_episodes(path, game)
         rest = unread_bytes(path)
         if rest:
@@ -130,6 +129,17 @@ def read_games(folder: Path, game: Game) -> StoredGames:
         _check(path, in_file, game)
         episodes += in_file
     return StoredGames(game, episodes, cut)
+
+
+def files_of_games(folder: Path) -> list[Path]:
+    """In order of the iterations; none if there is no such folder."""
+    try:
+        names = os.listdir(folder)
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise InputError(f"cannot read the games in '{folder}': {error.strerror}") from None
+    return [folder / name for name in sorted(names) if name.endswith(".games")]
 
 
 def unread_bytes(path: Path) -> int:
