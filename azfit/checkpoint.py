@@ -113,7 +113,7 @@ def read_tensors(
             raise _corrupt(path, "its numbers do not match its SHA-256")
         source.seek(0)
         try:
-            tensors: dict[str, Tensor] = load(source.read(MOST_BYTES))
+            tensors: dict[str, Tensor] = load(source.read())
         except (SafetensorError, ValueError, KeyError) as error:
             raise _corrupt(path, str(error).splitlines()[0]) from None
     return tensors, header.about

@@ -32,6 +32,7 @@ from solver.errors import (
 )
 
 PENDING = ".fadefour-{}.writing"
+BYTES_AT_A_TIME = 1 << 20
 
 _HELD: set[Path] = set()  # the folders in which this process is the writer
 
@@ -242,16 +243,16 @@ def open_regular(
 
 def read_bytes(path: Path, most_bytes: int, what: str, remedy: str = "give another file") -> bytes:
     """All of a file; see ``open_regular``."""
+    data = bytearray()
     with open_regular(path, most_bytes, what, remedy) as source:
-        size = os.fstat(source.fileno()).st_size
-        data = source.read(size + 1)  # not most_bytes: a read takes that much memory at once
-        data += source.read(most_bytes + 1 - len(data)) if len(data) > size else b""
-    if len(data) > most_bytes:  # it grew, or its system gives no sizes, as in /proc
-        raise CorruptTableError(
-            f"{what} '{path}' has more than {most_bytes:,} bytes, the most that one can have: "
-            f"{remedy}"
-        )
-    return data
+        while chunk := source.read(BYTES_AT_A_TIME):
+            data += chunk
+            if len(data) > most_bytes:  # it grew, or its system gives no sizes, as in /proc
+                raise CorruptTableError(
+                    f"{what} '{path}' has more than {most_bytes:,} bytes, the most that one can "
+                    f"have: {remedy}"
+                )
+    return bytes(data)
 
 
 def read_text_file(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
 import re
 import resource
 import struct
 import subprocess
 import sys
+import tracemalloc
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -22,8 +22,9 @@ import pytest
 import torch
 from conftest import Outcome, run_cli
 from fixed_players import perfect
+from limited_memory import CHILD, limit_memory, run_with_memory
 
-from azfit.checkpoint import save_checkpoint, write_tensors
+from azfit.checkpoint import load_checkpoint, save_checkpoint, write_tensors
 from azfit.games import game_by_name
 from azfit.grading.certificate import write_certificate
 from azfit.grading.certify import certify
@@ -32,31 +33,9 @@ from azfit.self_play.episode import read_episodes
 from solver import CorruptTableError, DenseTable, Rules
 from solver.archives import open_archive
 
-CHILD = multiprocessing.get_context("fork")
 VARIANT33 = ("--n", "3", "--m", "3")
 SMALL = NetworkConfig("drop-3-3-3", width=8, blocks=1)
 Make = Callable[[Path], object]
-
-
-def run_with_memory(more_bytes: int, *arguments: str | Path) -> Outcome:
-    """The command in a process that may take so much memory and no more."""
-    receive, send = CHILD.Pipe(duplex=False)
-
-    def run() -> None:
-        pages = int(Path("/proc/self/statm").read_text().split()[0])
-        limit = pages * os.sysconf("SC_PAGE_SIZE") + more_bytes
-        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-        send.send(run_cli(*arguments))
-
-    child = CHILD.Process(target=run)
-    child.start()
-    send.close()
-    try:
-        outcome: Outcome = receive.recv()
-    except EOFError:
-        outcome = Outcome(-1, "", "the process died")
-    child.join()
-    return outcome
 
 
 def assert_one_line(outcome: Outcome, *words: str) -> None:
@@ -277,6 +256,16 @@ def test_a_checkpoint_is_refused_by_its_size_and_header(
     assert_one_line(outcome, "net.safetensors", words)
 
 
+def test_a_small_checkpoint_takes_little_memory(checkpoint33: Path) -> None:
+    """Whatever the limit of one is."""
+    tracemalloc.start()
+    try:
+        load_checkpoint(checkpoint33)
+        assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    finally:
+        tracemalloc.stop()
+
+
 def test_the_header_is_compared_without_what_torch_compiles_with(checkpoint33: Path) -> None:
     """torch takes seconds to import what fills tensors that have no numbers."""
     program = (
@@ -304,9 +293,7 @@ def test_a_game_that_unpacks_to_very_much_is_refused_packed(tmp_path: Path) -> N
         (tmp_path / "a.games").write_bytes(frame(data))
 
         def read() -> None:
-            pages = int(Path("/proc/self/statm").read_text().split()[0])
-            limit = pages * os.sysconf("SC_PAGE_SIZE") + (60 << 20)
-            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+            limit_memory(60 << 20)
             try:
                 read_episodes(tmp_path / "a.games", game_by_name("drop-3-3-3"))
             except CorruptTableError:
@@ -324,9 +311,7 @@ def test_a_sparse_file_of_games_is_read_in_little_memory(tmp_path: Path) -> None
     sparse(tmp_path / "a.games", 300 << 20, struct.pack("<4sII", b"FFG2", (1 << 32) - 1, 0))
 
     def read() -> None:
-        pages = int(Path("/proc/self/statm").read_text().split()[0])
-        limit = pages * os.sysconf("SC_PAGE_SIZE") + (60 << 20)
-        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        limit_memory(60 << 20)
         os._exit(len(read_episodes(tmp_path / "a.games", game_by_name("drop-3-3-3"))))
 
     child = CHILD.Process(target=read)

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -323,6 +324,16 @@ def test_what_cannot_be_parsed_is_one_line(
         read(tmp_path / "given", 1 << 20, "settings", "mend it")
     assert str(refused.value).endswith(": mend it")
     assert "\n" not in str(refused.value)
+
+
+def test_a_generous_limit_takes_no_memory(tmp_path: Path) -> None:
+    (tmp_path / "given").write_text("{}")
+    tracemalloc.start()
+    try:
+        assert read_json(tmp_path / "given", 1 << 40, "settings") == {}
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_what_is_whole_is_read(tmp_path: Path) -> None:

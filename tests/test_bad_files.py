@@ -1,0 +1,171 @@
+"""Every command that reads a file, with everything that can lie in a file's place.
+
+One line that names the file, exit code 2 (1 where ``verify`` reports damage), no traceback, in
+little memory and time; and the file stays as it is.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from conftest import Outcome, run_cli
+from limited_memory import run_with_memory
+from tiny_self_play import tiny
+
+from azfit.checkpoint import save_checkpoint
+from azfit.network import Network, NetworkConfig
+from azfit.self_play.loop import self_play
+
+SETS = "connect4.txt"
+MEMORY = 3 << 30  # searches set aside much of it without use
+SMALL = NetworkConfig("drop-3-3-3", width=8, blocks=1)
+VARIANT33 = ("--n", "3", "--m", "3")
+
+
+@pytest.fixture(scope="module")
+def inputs(solved33: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with one good file of every kind that a command reads."""
+    folder = tmp_path_factory.mktemp("inputs")
+    shutil.copytree(solved33, folder / "data")
+    save_checkpoint(folder / "net.safetensors", Network(SMALL))
+    (folder / SETS).write_text("4444441 2\n")
+    (folder / "options.toml").write_text("sims = 4\n")
+    self_play(tiny(iterations=2), folder / "played", stream=None)
+    training = ("train-from-oracle", "--run", folder / "trained", *VARIANT33, "--json")
+    options = ("--steps", "4", "--batch", "16", "--width", "8", "--data", folder / "data")
+    assert run_cli(*training, "--preset", "quick", *options).code == 0
+    assert run_cli("certify", folder / "net.safetensors", *VARIANT33, "--as", "x").code in (0, 1)
+    return folder
+
+
+class Reader(NamedTuple):
+    """A command, and the file that it reads and that is spoilt."""
+
+    command: tuple[str, ...]
+    file: str
+
+
+TABLE = "data/solved_3x3_m3.table"
+DATA = (*VARIANT33, "--data", "data")
+
+READERS = {
+    f"{command[0]} {file}": Reader(command, file)
+    for command, files in {
+        ("probe", "-/- x", *DATA): (TABLE, f"{TABLE}.json"),
+        ("probe", "-/- x", *VARIANT33, "--table", TABLE, "--json"): (TABLE,),
+        ("probe", "-/- x", *VARIANT33, "--table", "data/game_tree_3x3_m3.data"): (
+            "data/game_tree_3x3_m3.data",
+            "data/game_tree_3x3_m3.data.json",
+        ),
+        ("stats", *DATA): (TABLE, f"{TABLE}.json"),
+        ("summary", *DATA): (TABLE,),
+        ("verify-defense", *DATA, "--positions", "5", "--json"): (TABLE,),
+        ("export", *DATA, "--out", "out", "--json"): (TABLE,),
+        ("merge", *DATA, "--json"): ("data/xwin_3x3_m3.data", "data/xwin_3x3_m3.data.json"),
+        ("verify", *DATA, "--json"): (
+            TABLE,
+            f"{TABLE}.json",
+            "data/game_tree_3x3_m3.data",
+            "data/ywin_3x3_m3.data.json",
+        ),
+        ("verify", "--game", "connect4", SETS, "--json"): (SETS,),
+        ("grade", "net.safetensors", *DATA, "--json"): ("net.safetensors", TABLE),
+        ("certify", "net.safetensors", *DATA, "--json"): ("net.safetensors",),
+        ("certify", "--check", "net.certificate.npz", *VARIANT33, "--json"): (
+            "net.certificate.npz",
+        ),
+        ("match", "net.safetensors", "random", "--games", "2", "--json"): ("net.safetensors",),
+        ("play", "--against", "net.safetensors", *DATA): ("net.safetensors",),
+        ("diagnose", "net.safetensors", "--json"): ("net.safetensors",),
+        ("diagnose", "played", "--data", "data", "--json"): (
+            "played/config.json",
+            "played/metrics.jsonl",
+            "played/games/000000.games",
+            "played/best.safetensors",
+        ),
+        ("inspect-buffer", "played", "--data", "data", "--json"): (
+            "played/config.json",
+            "played/games/000000.games",
+        ),
+        ("plot", "played", "--json"): ("played/config.json", "played/metrics.jsonl"),
+        ("plot", "trained", "--json"): ("trained/metrics.jsonl",),
+        ("self-play", "--run", "played", "--resume", "--json"): (
+            "played/config.json",
+            "played/metrics.jsonl",
+            "played/resume.safetensors",
+            "played/games/000000.games",
+        ),
+        ("self-play", "--run", "new", "--config", "options.toml", "--json"): ("options.toml",),
+        ("self-play", "--run", "new", "--init", "net.safetensors", "--json"): ("net.safetensors",),
+        ("train-from-oracle", "--run", "trained", "--resume", *DATA, "--json"): (
+            "trained/config.json",
+            "trained/resume.safetensors",
+            TABLE,
+        ),
+    }.items()
+    for file in files
+}
+
+
+def sparse(path: Path) -> None:
+    with open(path, "wb") as file:
+        file.truncate(50 << 30)
+
+
+SPOIL: dict[str, Callable[[Path], object]] = {
+    "folder": Path.mkdir,
+    "pipe": os.mkfifo,
+    "endless": lambda path: path.symlink_to("/dev/urandom"),
+    "large": sparse,
+    "nested": lambda path: path.write_text("[" * 200_000 + "\n"),
+    "no text": lambda path: path.write_bytes(b"\xff\x00\x80" * 100 + b"\n"),
+    "empty": lambda path: path.write_text(""),
+}
+
+RIGHT = {("self-play options.toml", "empty")}
+HARMLESS = {
+    ("played/metrics.jsonl", "empty"),
+    ("trained/metrics.jsonl", "empty"),
+    ("played/games/000000.games", "empty"),
+}
+
+
+def assert_refused(outcome: Outcome, file: str, may_report: bool) -> None:
+    assert outcome.code in ((1, 2) if may_report else (2,)), outcome
+    assert "Traceback" not in outcome.err
+    if outcome.code == 2:
+        assert outcome.out == ""
+        assert re.fullmatch(r"fadefour: [^\n]+\n", outcome.err), outcome.err
+    names = (Path(file).name.removesuffix(".json"), Path(file).name, Path(file).parent.name)
+    assert any(name in outcome.err + outcome.out for name in names if name)
+
+
+@pytest.mark.parametrize(
+    ("reader", "kind"),
+    [(reader, kind) for reader in READERS for kind in SPOIL if (reader, kind) not in RIGHT],
+)
+def test_whatever_lies_in_the_place_of_a_file_is_refused_in_one_line(
+    inputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reader: str, kind: str
+) -> None:
+    command, file = READERS[reader]
+    here = tmp_path / "here"
+    shutil.copytree(inputs, here)
+    monkeypatch.chdir(here)
+    Path(file).unlink()
+    SPOIL[kind](Path(file))
+    before = Path(file).lstat()
+    outcome = run_with_memory(MEMORY, *command)
+    if outcome.code or (file, kind) not in HARMLESS:
+        assert_refused(outcome, file, may_report=command[0] == "verify")
+        after = Path(file).lstat()
+        assert (after.st_mode, after.st_size, after.st_ino) == (
+            before.st_mode,
+            before.st_size,
+            before.st_ino,
+        )
