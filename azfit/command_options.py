@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,40 +15,13 @@ from azfit.loading import SHIPPED as SHIPPED
 from azfit.loading import checkpoint_path as checkpoint_path
 from azfit.loading import need_torch as need_torch
 from solver.command_options import Command
+from solver.command_options import NamedPath as NamedPath
+from solver.command_options import WholeNumber as WholeNumber
 from solver.errors import InputError
 from solver.rules import Rules
 
 MOST_SIMS = 10_000_000
 MOST_SEED = 2**63 - 1
-
-
-class WholeNumber(click.types.IntParamType):
-    """A whole number from ``low`` to ``high``; else one line that names the option and both."""
-
-    def __init__(self, low: int, high: int, otherwise: str = "") -> None:
-        """otherwise: what else to do than to give a number in this range."""
-        self._low, self._high = low, high
-        self._advice = f"use a whole number from {low:,} to {high:,}{otherwise}"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        with contextlib.suppress(click.BadParameter):
-            number = super().convert(value, param, ctx)
-            if self._low <= number <= self._high:
-                return number
-        name = "" if param is None else f"{param.opts[0]} "
-        raise InputError(f"{name}{value}: {self._advice}")
-
-
-class NamedPath(click.Path):
-    """A path that has a name: an empty one would silently mean the current folder."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(path_type=Path, **options)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if value == "" and param is not None:
-            raise InputError(f"{param.opts[0]} '' is empty: give a name, or leave it out")
-        return super().convert(value, param, ctx)
 
 
 sims_option = click.option(

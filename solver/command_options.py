@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 from collections.abc import Callable
@@ -18,6 +19,35 @@ from solver.rules import Rules
 Command = Callable[..., None]
 
 
+class WholeNumber(click.types.IntParamType):
+    """A whole number from ``low`` to ``high``; else one line that names the option and both."""
+
+    def __init__(self, low: int, high: int, otherwise: str = "") -> None:
+        """otherwise: what else to do than to give a number in this range."""
+        self._low, self._high = low, high
+        self._advice = f"use a whole number from {low:,} to {high:,}{otherwise}"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        with contextlib.suppress(click.BadParameter):
+            number = super().convert(value, param, ctx)
+            if self._low <= number <= self._high:
+                return number
+        name = "" if param is None else f"{param.opts[0]} "
+        raise InputError(f"{name}{value}: {self._advice}")
+
+
+class NamedPath(click.Path):
+    """A path that has a name: an empty one would silently mean the current folder."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(path_type=Path, **options)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "" and param is not None:
+            raise InputError(f"{param.opts[0]} '' is empty: give a name, or leave it out")
+        return super().convert(value, param, ctx)
+
+
 def variant_options(command: Command) -> Command:
     """--n --m --k --data --threads, handed on as ``rules``, ``folder`` and ``threads``."""
 
@@ -28,7 +58,7 @@ def variant_options(command: Command) -> Command:
         "--data",
         default="data",
         show_default=True,
-        type=click.Path(file_okay=False, path_type=Path),
+        type=NamedPath(file_okay=False),
         help="Folder of the solved files.",
     )
     @click.option("--threads", type=int, help="Threads to use.  [default: all cores]")
@@ -66,13 +96,19 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON f
 table_option = click.option(
     "--table",
     "table_file",
-    type=click.Path(path_type=Path),
+    type=NamedPath(),
     help="A .table or .data file to use instead of the folder's.",
 )
 
 
-def show(as_json: bool, told: dict[str, Any], words: str) -> None:
-    click.echo(json.dumps(told, indent=1) if as_json else words)
+def show(as_json: bool, body: dict[str, Any], words: str) -> None:
+    """Prints a report, as JSON or in words."""
+    click.echo(json.dumps(body, indent=1) if as_json else words)
+
+
+def on_stderr(line: str) -> None:
+    """For notices that are no part of a report."""
+    click.echo(line, err=True)
 
 
 def progress_for(as_json: bool) -> Progress:

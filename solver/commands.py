@@ -3,6 +3,7 @@ package, and prints; nothing is computed here."""
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 
@@ -11,19 +12,23 @@ import click
 from solver import records
 from solver.checkpoint import CheckpointFile
 from solver.command_options import (
+    NamedPath,
+    WholeNumber,
     game_option,
     json_option,
+    on_stderr,
     progress_for,
     refuse_typed,
     show,
     table_option,
     variant_options,
 )
-from solver.defense import check_defense
+from solver.defense import MOST_POSITIONS, MOST_SEED, check_defense
 from solver.drawing import ProbeReport
 from solver.errors import InputError
 from solver.estimate import estimate_solve
 from solver.export import ExportOptions, export
+from solver.extras import need
 from solver.index import impossible_message
 from solver.kernels import Crew
 from solver.progress import Progress
@@ -31,10 +36,11 @@ from solver.retrograde import Solution, count_values
 from solver.retrograde import solve as solve_variant
 from solver.rules import Position, Rules
 from solver.statistics import Statistics, histogram_png
-from solver.storage import writing_in
+from solver.storage import check_writable, writing_in
 from solver.summary import summarise
-from solver.table import DenseTable, open_table, table_path, write_table
+from solver.table import open_dense, open_table, table_path, write_table
 from solver.verify import estimate_folder, verify_folder
+from solver.wording import counted_plies
 
 
 @click.command("solve")
@@ -45,14 +51,14 @@ from solver.verify import estimate_folder, verify_folder
     show_default=True,
     help="Whose wins to write as records.",
 )
-@click.option("--table-only", is_flag=True, help="Write the dense table (a byte a node) only.")
-@click.option("--stats-only", is_flag=True, help="Write nothing, show the counts.")
-@click.option("--estimate", "only_estimate", is_flag=True, help="Say what it takes, and stop.")
+@click.option("--table-only", is_flag=True, help="Write only the dense table, a byte per position.")
+@click.option("--stats-only", is_flag=True, help="Write nothing; show the counts.")
+@click.option("--estimate", "only_estimate", is_flag=True, help="Show what it would take and stop.")
 @click.option(
     "--checkpoint-minutes",
     default=5.0,
     show_default=True,
-    help="Save an unfinished solve this often; a later run goes on from there.",
+    help="Save an unfinished solve this often; a later run resumes from there.",
 )
 @json_option
 @variant_options
@@ -77,8 +83,8 @@ def solve_command(
     """
     if table_only and stats_only:
         raise InputError("--table-only and --stats-only exclude each other: give one of them")
-    if not checkpoint_minutes >= 0:  # nan is not
-        raise InputError(f"--checkpoint-minutes {checkpoint_minutes}: use 0 or more")
+    if not 0 <= checkpoint_minutes < math.inf:  # nan is not either
+        raise InputError(f"--checkpoint-minutes {checkpoint_minutes}: use 0 or more minutes")
     players = [] if table_only or stats_only else list("xy" if player == "both" else player)
     needs = estimate_solve(rules, folder, players, table=not stats_only)
     if only_estimate:
@@ -92,40 +98,42 @@ def solve_command(
         statistics = Statistics.of(rules, solution.counts)
         show(as_json, statistics.to_dict(), str(statistics))
         return
-    written = []
-    with writing_in(folder):
+    kinds = [f"{who}win" for who in players]
+    targets = [table_path(folder, rules)]
+    targets += [records.data_path(folder, kind, rules) for kind in kinds]
+    with writing_in(folder, wait=True, notice=on_stderr):
+        for target in targets:
+            check_writable(target)
         checkpoints = CheckpointFile(folder, rules, 60 * checkpoint_minutes)
         solution = solve_variant(rules, threads=threads, progress=progress, checkpoints=checkpoints)
         write_table(folder, solution)
-        written.append(str(table_path(folder, rules)))
-        if players:
-            written += _write_wins(folder, solution, players, threads, progress)
+        if kinds:
+            _write_wins(folder, solution, kinds, threads, progress)
         checkpoints.discard()
+    written = [str(target) for target in targets]
     statistics = Statistics.of(rules, solution.counts)
     results = statistics.results
     show(
         as_json,
         {**statistics.to_dict(), "written": written},
         f"solved {rules.name}: {statistics.nodes:,} positions, {results.win:,} won, "
-        f"{results.lost:,} lost, {results.draw:,} drawn, deepest "
-        f"{statistics.deepest} plies; wrote {', '.join(written)}",
+        f"{results.lost:,} lost, {results.draw:,} drawn, the deepest win takes "
+        f"{counted_plies(statistics.deepest)}; wrote {', '.join(written)}",
     )
 
 
 def _write_wins(
-    folder: Path, solution: Solution, players: list[str], threads: int, progress: Progress
-) -> list[str]:
+    folder: Path, solution: Solution, kinds: list[str], threads: int, progress: Progress
+) -> None:
     rules, table = solution.rules, solution.table
     with Crew(threads) as crew:
         swapped = records.swap_colours(rules, table, crew)
-        kinds = [f"{who}win" for who in players]
         for kind in kinds:
             records.write_wins(folder, kind, rules, table, swapped, crew, progress)
-    return [str(records.data_path(folder, kind, rules)) for kind in kinds]
 
 
 @click.command("merge")
-@click.option("--complete", is_flag=True, help="List every undecided position too.")
+@click.option("--complete", is_flag=True, help="Also list every drawn position.")
 @json_option
 @variant_options
 def merge_command(rules: Rules, folder: Path, threads: int, complete: bool, as_json: bool) -> None:
@@ -137,11 +145,12 @@ def merge_command(rules: Rules, folder: Path, threads: int, complete: bool, as_j
     """
     if not folder.is_dir():
         raise InputError(f"--data '{folder}' is no folder: run 'fadefour solve --data {folder}'")
-    with writing_in(folder):
+    path = records.data_path(folder, "game_tree", rules)
+    with writing_in(folder, wait=True, notice=on_stderr):
+        check_writable(path)
         manifest = records.merge(
             folder, rules, complete=complete, threads=threads, progress=progress_for(as_json)
         )
-    path = records.data_path(folder, "game_tree", rules)
     body = {"file": str(path), "bytes": manifest.bytes, **manifest.counts}
     show(as_json, body, f"merged {manifest.counts['records']:,} records into {path}")
 
@@ -156,12 +165,13 @@ def verify_command(
 ) -> None:
     """Check every stored result against what its successors imply.
 
-    Files are checked against checksums, manifests, order and ranges, and against each other;
-    X and Y by colour symmetry; then every position, result and depth, forwards. Exit code 1 and
-    the first offending positions if anything is wrong.
+    All files of the variant are checked: checksums, manifests, the order and range of records;
+    then every position of the table, result and depth, against its successors; then every record
+    against the table. If anything is wrong, the report names the first positions and the exit code
+    is 1.
 
-    With --game connect4, FILES are sets of positions, a line being MOVES SCORE, and the solver's
-    score of each is held against the file's.
+    With --game connect4, FILES are sets of positions, one line each, MOVES SCORE, and every score
+    is compared with the solver's.
 
     \b
     Examples:
@@ -169,29 +179,29 @@ def verify_command(
       fadefour verify --game connect4 Test_L3_R1.txt Test_L2_R1.txt
     """
     if game == "connect4":
-        refuse_typed("n", "m", "k", "data", "threads")
-        _verify_connect4(files, as_json)
+        refuse_typed("n", "m", "k", "data")
+        _verify_connect4(files, threads, as_json)
         return
     if files:
-        raise InputError(f"'{files[0]}': files are for --game connect4; of drop-oldest use --data")
+        raise InputError(
+            f"'{files[0]}': FILES go with --game connect4; a folder of tables is given by --data"
+        )
     needs = estimate_folder(folder, rules)
     if needs.is_large and not as_json:
-        click.echo(str(needs), err=True)
+        on_stderr(str(needs))
     report = verify_folder(folder, rules, threads=threads, progress=progress_for(as_json))
     show(as_json, report.to_dict(), str(report))
     if not report.ok:
         sys.exit(1)
 
 
-def _verify_connect4(files: tuple[Path, ...], as_json: bool) -> None:
-    from solver.connect4 import Connect4Solver
+def _verify_connect4(files: tuple[Path, ...], threads: int, as_json: bool) -> None:
     from solver.connect4.sets import verify_sets
     from solver.connect4.text import verified
 
     if not files:
         raise InputError("verify --game connect4 needs FILES of lines MOVES SCORE")
-    with Connect4Solver() as solver:
-        checks = verify_sets(files, solver, progress_for(as_json))
+    checks = verify_sets(files, threads, progress_for(as_json))
     correct = all(check.correct == check.total for check in checks)
     body = {"sets": [check.to_dict() for check in checks], "ok": correct}
     show(as_json, body, verified(checks))
@@ -200,8 +210,20 @@ def _verify_connect4(files: tuple[Path, ...], as_json: bool) -> None:
 
 
 @click.command("verify-defense")
-@click.option("--positions", default=1000, show_default=True, help="Positions to play out.")
-@click.option("--seed", default=0, show_default=True, help="Seed of the sample and of the play.")
+@click.option(
+    "--positions",
+    type=WholeNumber(1, MOST_POSITIONS),
+    default=1000,
+    show_default=True,
+    help="Positions to play out.",
+)
+@click.option(
+    "--seed",
+    type=WholeNumber(0, MOST_SEED),
+    default=0,
+    show_default=True,
+    help="Seed of the sample and of the play.",
+)
 @table_option
 @json_option
 @variant_options
@@ -214,11 +236,11 @@ def verify_defense_command(
     table_file: Path | None,
     as_json: bool,
 ) -> None:
-    """Show that the table defends: play it out against the worst adversary.
+    """Check that the table defends: play its moves against every reply.
 
-    Samples positions, half of them threatened; the AI plays the table's move against every reply
-    for a few plies, then against adversarial and random play. The rules are the judge. Exit code
-    1 and the played-out lines if a promise is broken.
+    Samples positions, half of them threatened. The table's best move is played against every reply
+    for a few plies, then against adversarial and random play; who wins is decided by the rules. If
+    a promise of the table is broken, the report shows the line and the exit code is 1.
 
     \b
     Example:
@@ -248,11 +270,11 @@ def probe_command(
     table_file: Path | None,
     as_json: bool,
 ) -> None:
-    """Result, plies and every move of POSITION, best first.
+    """Show the result of POSITION, its plies, and every move, best first.
 
     A position is X's queue, Y's queue, oldest piece first, and the side to move; - for no pieces.
-    A move's plies count from the position, the move included. Of Connect Four a position is the
-    columns played, 1 to 7, - for none; it is solved on the spot and needs no table.
+    A move's plies count from the position and include the move. A Connect Four position is the
+    sequence of columns played, 1 to 7, or - for none; it is solved on the spot, without a table.
 
     \b
     Examples:
@@ -265,11 +287,11 @@ def probe_command(
         refuse_typed("n", "m", "k", "data", "threads", "table_file")
         _probe_connect4(position, as_json)
         return
-    asked = Position.parse(position, rules)
-    if asked.is_impossible:
-        raise InputError(impossible_message(asked))
+    parsed = Position.parse(position, rules)
+    if parsed.is_impossible:
+        raise InputError(impossible_message(parsed))
     with open_table(table_file or folder, rules) as table:
-        report = ProbeReport.of(table, asked)
+        report = ProbeReport.of(table, parsed)
     show(as_json, report.to_dict(), str(report))
 
 
@@ -284,7 +306,7 @@ def _probe_connect4(text_of_position: str, as_json: bool) -> None:
 
 
 @click.command("stats")
-@click.option("--png", type=click.Path(dir_okay=False, path_type=Path), help="Draw a histogram.")
+@click.option("--png", type=NamedPath(dir_okay=False), help="Draw the depths to this file.")
 @json_option
 @variant_options
 def stats_command(
@@ -296,34 +318,38 @@ def stats_command(
     Example:
       fadefour stats --png depths.png
     """
-    with DenseTable(table_path(folder, rules), rules) as table, Crew(threads) as crew:
+    if png is not None:
+        need("matplotlib", "--png")
+        check_writable(png)
+    with open_dense(folder, rules) as table, Crew(threads) as crew:
         table.check_all()
         counts = count_values(rules, table.bytes, crew)
     statistics = Statistics.of(rules, counts)
+    body, words = statistics.to_dict(), str(statistics)
     if png is not None:
         histogram_png(png, statistics)
-    show(as_json, statistics.to_dict(), str(statistics))
+        body["png"] = str(png)
+        words += f"\n\nwrote {png}"
+    show(as_json, body, words)
 
 
 @click.command("summary")
 @json_option
 @variant_options
 def summary_command(rules: Rules, folder: Path, threads: int, as_json: bool) -> None:
-    """Who wins, how the positions divide, and the deepest win played out.
+    """Show who wins, how the positions divide, and the deepest win played out.
 
     \b
     Example:
       fadefour summary
     """
-    with DenseTable(table_path(folder, rules), rules) as table:
+    with open_dense(folder, rules) as table:
         report = summarise(table, threads)
     show(as_json, report.to_dict(), str(report))
 
 
 @click.command("export")
-@click.option(
-    "--out", required=True, type=click.Path(path_type=Path), help="New folder for the shards."
-)
+@click.option("--out", required=True, type=NamedPath(), help="New folder for the shards.")
 @click.option(
     "--format",
     "file_format",
@@ -331,9 +357,14 @@ def summary_command(rules: Rules, folder: Path, threads: int, as_json: bool) -> 
     show_default=True,
     type=click.Choice(["npz", "parquet"]),
 )
-@click.option("--shard", default=4_000_000, show_default=True, help="Positions in a shard.")
-@click.option("--validation", default=0.05, show_default=True, help="Share held out, by hash.")
-@click.option("--sample", type=int, help="That many positions at random.  [default: all]")
+@click.option("--shard", default=4_000_000, show_default=True, help="Positions per shard.")
+@click.option(
+    "--validation",
+    default=0.05,
+    show_default=True,
+    help="Share of the positions to hold out, chosen by a hash.",
+)
+@click.option("--sample", type=int, help="Number of positions, at random.  [default: all]")
 @click.option("--seed", default=0, show_default=True, help="Seed of --sample.")
 @json_option
 @variant_options
@@ -358,7 +389,7 @@ def export_command(
     """
     del threads  # the disk is what takes the time
     options = ExportOptions(file_format, shard, validation, sample, seed)
-    with DenseTable(table_path(folder, rules), rules) as table:
+    with open_dense(folder, rules) as table:
         report = export(table, out, options, progress_for(as_json))
     show(as_json, report.to_dict(), f"exported {report} to {out}")
 

@@ -35,7 +35,8 @@ from solver.kernels import Crew
 from solver.progress import Progress, Silent
 from solver.table import Table
 
-MOST_POSITIONS = 1_000_000  # takes about 3 GB
+MOST_POSITIONS = 1_000_000  # takes gigabytes, and hours
+MOST_SEED = 2**63 - 1
 ROOTS_AT_A_TIME = 256  # a batch: arrays long enough for numpy, short enough for memory
 
 
@@ -110,7 +111,7 @@ def check_defense(
     """
     for name, value, least, most in (
         ("positions", positions, 1, MOST_POSITIONS),
-        ("seed", seed, 0, 2**64 - 1),
+        ("seed", seed, 0, MOST_SEED),
         ("reply_plies", reply_plies, 0, 8),
         ("longest", longest, 1, 1000),
     ):

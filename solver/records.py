@@ -28,6 +28,7 @@ from solver.machine import zeroed
 from solver.manifest import Manifest, NewFile, checked_blocks, open_manifest
 from solver.progress import Progress, Silent
 from solver.rules import Position, Rules
+from solver.storage import open_regular
 from solver.values import IMPOSSIBLE, UNDECIDED
 
 Bytes = NDArray[np.uint8]
@@ -45,8 +46,9 @@ def data_path(folder: Path, kind: str, rules: Rules) -> Path:
     return folder / f"{kind}_{rules.name}.data"
 
 
-def remedy_for(kind: str, rules: Rules) -> str:
-    options = f"--n {rules.n} --m {rules.m} --k {rules.k}"
+def remedy_for(kind: str, rules: Rules, folder: Path) -> str:
+    """What to run for a file of this kind in this folder."""
+    options = f"--n {rules.n} --m {rules.m} --k {rules.k} --data {folder}"
     command = {"xwin": "solve --player x", "ywin": "solve --player y", "game_tree": "merge"}[kind]
     return f"run 'fadefour {command} {options}'"
 
@@ -195,12 +197,11 @@ class RecordFile:
         )
 
 
-def open_records(
-    path: Path, kind: str, rules: Rules | None = None, remedy: str | None = None
-) -> RecordFile:
-    advice = remedy or remedy_for(kind, rules or Rules())
+def open_records(path: Path, kind: str, rules: Rules | None = None) -> RecordFile:
+    """Opens a record file, checked as far as its manifest, size and count go."""
+    advice = remedy_for(kind, rules or Rules(), path.parent)
     manifest = open_manifest(path, kind, advice, rules)
-    with open(path, "rb") as source:
+    with open_regular(path, manifest.bytes, "record file", advice) as source:
         header = source.read(HEADER_BYTES)
     count = struct.unpack("<Q", header)[0] if len(header) == HEADER_BYTES else -1
     if HEADER_BYTES + count * RECORD_BYTES != manifest.bytes:

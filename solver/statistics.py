@@ -119,7 +119,9 @@ def histogram_png(path: Path, statistics: Statistics) -> None:
             color=colour,
             label=f"{result} for the side to move",
         )
-    axes.set_yscale("log")
+    if any(depth.nodes for depth in statistics.depths):  # else nobody can win: there are no bars
+        axes.set_yscale("log")
+        axes.set_ylim(top=10 * max(depth.nodes for depth in statistics.depths))  # room for a legend
     axes.set_xticks([depth.plies for depth in statistics.depths])
     axes.set_xlabel("plies to the end")
     axes.set_ylabel("canonical positions")
@@ -127,7 +129,5 @@ def histogram_png(path: Path, statistics: Statistics) -> None:
         f"drop-oldest {rules.n}×{rules.n}, m={rules.m}, k={rules.k}: "
         f"{statistics.results.draw:,} of {statistics.nodes:,} are draws (endless)"
     )
-    # room for the legend; in a game that nobody can win there are no bars
-    axes.set_ylim(top=10 * max(1, *(depth.nodes for depth in statistics.depths)))
     axes.legend(ncols=2)
     save_png(figure, path)

@@ -28,7 +28,14 @@ from solver.index import (
 from solver.kernels import index_of, lib, pointer
 from solver.manifest import Manifest, NewFile, check_block, is_there, open_manifest
 from solver.probing import Table as Table
-from solver.records import HEADER_BYTES, RECORD_BYTES, RecordFile, data_path, open_records
+from solver.records import (
+    HEADER_BYTES,
+    RECORD_BYTES,
+    RecordFile,
+    data_path,
+    open_records,
+    remedy_for,
+)
 from solver.retrograde import Solution
 from solver.rules import Position, Rules
 from solver.storage import open_regular
@@ -42,10 +49,10 @@ def table_path(folder: Path, rules: Rules) -> Path:
     return folder / f"solved_{rules.name}.table"
 
 
-def solve_command(rules: Rules, folder: Path | None = None) -> str:
-    """What to run for a table, in this folder if it is told."""
-    where = "" if folder is None else f" --data {folder}"
-    return f"run 'fadefour solve --n {rules.n} --m {rules.m} --k {rules.k}{where}'"
+def solve_command(rules: Rules, folder: Path, option: str = "") -> str:
+    """What to run for a table in this folder."""
+    variant = f"--n {rules.n} --m {rules.m} --k {rules.k}"
+    return f"run 'fadefour solve {variant} --data {folder}{option and ' ' + option}'"
 
 
 def write_table(folder: Path, solution: Solution) -> Manifest:
@@ -131,16 +138,17 @@ class DenseTable(TableFile):
     """One byte per node, found by rank: the native store."""
 
     def __init__(self, path: Path, rules: Rules | None = None) -> None:
-        remedy = solve_command(rules or Rules())
         self.path = path
+        remedy = solve_command(rules or Rules(), path.parent)
         self.manifest = open_manifest(path, "table", remedy, rules)
         self.rules = self.manifest.rules
+        self.remedy = f"{solve_command(self.rules, path.parent)} again"
         if self.manifest.bytes != node_count(self.rules):
             raise CorruptTableError(
                 f"'{path}' has {self.manifest.bytes} bytes, {self.rules} has "
-                f"{node_count(self.rules)} nodes: {solve_command(self.rules)} again"
+                f"{node_count(self.rules)} nodes: {self.remedy}"
             )
-        self._map = _CheckedMap(path, self.manifest, f"{solve_command(self.rules)} again")
+        self._map = _CheckedMap(path, self.manifest, self.remedy)
 
     @property
     def bytes(self) -> NDArray[np.uint8]:
@@ -238,20 +246,39 @@ def open_table(path: str | Path = "data", rules: Rules | None = None) -> TableFi
     the game tree.
     """
     path = Path(path)
-    if path.is_dir():
-        wanted = rules or Rules()
-        if is_there(table_path(path, wanted)):
-            return DenseTable(table_path(path, wanted), wanted)
-        tree = data_path(path, "game_tree", wanted)
-        if is_there(tree):
-            return RecordTable(open_records(tree, "game_tree", wanted))
-        raise MissingTableError(
-            f"'{path}' has no table for {wanted.name}: {solve_command(wanted, path)}"
-        )
-    if path.suffix == ".data":
+    if path.suffix == ".data" and not path.is_dir():
         if path.name.startswith(("xwin", "ywin")):
             raise InputError(
                 f"'{path}' has one player's wins only: run 'fadefour merge' and open the game tree"
             )
         return RecordTable(open_records(path, "game_tree", rules))
+    if path.suffix == ".table" or path.is_file():
+        return DenseTable(path, rules)
+    wanted = rules or Rules()
+    if is_there(table_path(path, wanted)):
+        return DenseTable(table_path(path, wanted), wanted)
+    tree = data_path(path, "game_tree", wanted)
+    if is_there(tree):
+        return RecordTable(open_records(tree, "game_tree", wanted))
+    wins = [data_path(path, kind, wanted) for kind in ("xwin", "ywin")]
+    if all(map(is_there, wins)):
+        raise MissingTableError(
+            f"'{path}' has {wins[0].name} and {wins[1].name}, but no table and no game tree: "
+            f"{remedy_for('game_tree', wanted, path)}"
+        )
+    raise MissingTableError(
+        f"'{path}' has no table for {wanted.name}: {solve_command(wanted, path)}"
+    )
+
+
+def open_dense(folder: Path, rules: Rules) -> DenseTable:
+    """Opens the dense table of a folder, for what needs every position at once."""
+    path = table_path(folder, rules)
+    records = [data_path(folder, kind, rules) for kind in ("xwin", "ywin", "game_tree")]
+    listed = [record.name for record in records if is_there(record)]
+    if listed and not is_there(path):
+        raise MissingTableError(
+            f"'{folder}' has {', '.join(listed)}, but this needs the dense table {path.name}: "
+            f"{solve_command(rules, folder, '--table-only')}"
+        )
     return DenseTable(path, rules)

@@ -37,6 +37,7 @@ from solver.records import (
     data_path,
     mark_impossible,
     open_records,
+    remedy_for,
 )
 from solver.retrograde import count_values
 from solver.rules import Position, Rules
@@ -155,8 +156,7 @@ class _Run:
         with self._reporting_damage():
             table = opened.enter_context(DenseTable(path, self.rules))
             self.progress.begin(path.name, table.manifest.bytes, "B")
-            remedy = f"{solve_command(self.rules)} again"
-            check_whole(path, table.manifest, remedy, self.progress.reach)
+            check_whole(path, table.manifest, table.remedy, self.progress.reach)
             self.progress.end(f"{table.manifest.bytes:>14,} bytes match their checksums")
             return table
         return None
@@ -175,8 +175,7 @@ class _Run:
         counts = count_values(self.rules, table, self.crew)
         if dense is not None and dense.manifest.counts != counts_of_table(counts):
             self.problems.append(
-                f"'{dense.path}': its manifest's counts are not those of its bytes: "
-                f"{solve_command(self.rules)} again"
+                f"'{dense.path}': its manifest's counts are not those of its bytes: {dense.remedy}"
             )
         elif dense is not None:
             self.files[name] = "checksums and manifest"
@@ -215,8 +214,8 @@ class _Run:
             path = data_path(self.folder, kind, self.rules)
             if not path.exists():
                 self.problems.append(
-                    f"{path.name} is missing, so no result can be audited: run 'fadefour solve "
-                    f"--player {kind[0]}'"
+                    f"{path.name} is missing, so no result can be audited: "
+                    f"{remedy_for(kind, self.rules, self.folder)}"
                 )
 
     def _note_good(self, source: RecordFile) -> None:

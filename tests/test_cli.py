@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import multiprocessing
 import re
+import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -17,7 +21,10 @@ from mismatched_counting import canonical, symmetries
 from plain_moves import Truth, goodness, moves_of
 
 import cli
+from solver.errors import InputError
+from solver.storage import writing_in
 
+CHILD = multiprocessing.get_context("fork")
 SCRIPT = str(Path(__file__).parents[1] / "cli.py")
 VARIANT33 = ("--n", "3", "--m", "3")
 Fadefour = Callable[..., Any]
@@ -222,6 +229,17 @@ BAD_USE: dict[str, tuple[str, ...]] = {
     "two kinds of only": ("solve", *VARIANT33, "--table-only", "--stats-only"),
     "checkpoints in the past": ("solve", *VARIANT33, "--checkpoint-minutes", "-1"),
     "checkpoints at no time": ("solve", *VARIANT33, "--checkpoint-minutes", "nan"),
+    "checkpoints never": ("solve", *VARIANT33, "--checkpoint-minutes", "inf"),
+    "no name for a folder": ("stats", *VARIANT33, "--data", ""),
+    "no name for a folder to solve in": ("solve", *VARIANT33, "--data", ""),
+    "no name for a table": ("probe", "-/- x", *VARIANT33, "--table", ""),
+    "no name for a picture": ("stats", *VARIANT33, "--png", ""),
+    "no positions to defend": ("verify-defense", *VARIANT33, "--positions", "0"),
+    "too many positions to defend": ("verify-defense", *VARIANT33, "--positions", str(10**30)),
+    "negative seed of play": ("verify-defense", *VARIANT33, "--seed", "-1"),
+    "no threads to defend": ("verify-defense", *VARIANT33, "--threads", "0"),
+    "picture in place of a folder": ("stats", *VARIANT33, "--png", "DATA"),
+    "picture on a device": ("stats", *VARIANT33, "--png", "/dev/null"),
     "existing folder": ("export", *VARIANT33, "--out", "DATA"),
     "share of one": ("export", *VARIANT33, "--out", "NEW", "--validation", "1"),
     "negative share": ("export", *VARIANT33, "--out", "NEW", "--validation", "-0.1"),
@@ -268,6 +286,42 @@ def test_bad_use_as_a_script_shows_no_traceback(solved33: Path) -> None:
     ended = run_script("probe", "a1b1c1/a2b2a3 x", *VARIANT33, "--data", solved33)
     assert (ended.returncode, ended.stdout) == (2, "")
     assert re.fullmatch(r"fadefour: 'a1b1c1/a2b2a3 x' cannot occur: [^\n]*\n", ended.stderr)
+
+
+def test_a_folder_without_a_name_is_refused_by_every_command() -> None:
+    """--data "" would be the current folder."""
+    options = [
+        option
+        for command in COMMANDS.values()
+        for option in command.params
+        if "--data" in option.opts
+    ]
+    assert len(options) >= 12
+    for option in options:
+        with pytest.raises(InputError, match="--data '' is empty: give a name"):
+            option.type.convert("", option, None)
+
+
+def test_targets_that_cannot_be_written_are_refused_before_the_work(
+    copy33: Path, tmp_path: Path, fadefour: Fadefour, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def too_late(*arguments: Any, **options: Any) -> None:
+        raise AssertionError("work began")
+
+    for work in ("solve_variant", "count_values", "records.merge"):
+        monkeypatch.setattr(f"solver.commands.{work}", too_late)
+    taken = tmp_path / "taken"
+    for name in ("ywin_3x3_m3.data", "game_tree_3x3_m3.data"):
+        (taken / name).mkdir(parents=True)
+    for command in (
+        ("solve", *VARIANT33, "--data", taken),
+        ("merge", *VARIANT33, "--data", taken),
+        ("stats", *VARIANT33, "--data", copy33, "--png", taken),
+        ("stats", *VARIANT33, "--data", copy33, "--png", copy33 / "solved_3x3_m3.table" / "x.png"),
+    ):
+        ended = fadefour(*command)
+        assert (ended.code, ended.out) == (2, ""), command
+        assert re.fullmatch(r"fadefour: [^\n]*(cannot write|is a directory)[^\n]*\n", ended.err)
 
 
 def test_data_below_a_file_is_one_line(solved33: Path, fadefour: Fadefour) -> None:
@@ -369,6 +423,63 @@ def test_solve_as_a_script_tells_how_it_gets_on(tmp_path: Path) -> None:
     assert ended.stdout.startswith("solved 3x3_m3: 9,910 positions")
 
 
+# ---- one writer after the other -----------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def held_by_another(folder: Path) -> Iterator[Callable[[], None]]:
+    """Another process is the folder's writer; gives what makes it stop."""
+
+    def hold(ready: Any, stop: Any) -> None:
+        with writing_in(folder):
+            ready.set()
+            stop.wait()
+
+    ready, stop = CHILD.Event(), CHILD.Event()
+    child = CHILD.Process(target=hold, args=(ready, stop))
+    child.start()
+    ready.wait()
+    try:
+        yield stop.set
+    finally:
+        stop.set()
+        child.join()
+
+
+@pytest.mark.parametrize("command", ["solve", "merge"])
+def test_a_second_writer_waits_for_the_first(copy33: Path, command: str) -> None:
+    with held_by_another(copy33) as release:
+        waiting = subprocess.Popen(
+            [sys.executable, SCRIPT, command, *VARIANT33, "--data", copy33, "--json"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert waiting.stderr is not None
+        notice = waiting.stderr.readline()
+        assert notice == f"waiting for another fadefour that is writing in '{copy33}'\n"
+        assert waiting.poll() is None
+        release()
+        out, err = waiting.communicate(timeout=60)
+    assert (waiting.returncode, err) == (0, "")
+    assert json.loads(out)
+
+
+def test_ctrl_c_ends_the_waiting(copy33: Path) -> None:
+    with held_by_another(copy33):
+        waiting = subprocess.Popen(
+            [sys.executable, SCRIPT, "solve", *VARIANT33, "--data", copy33],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert waiting.stderr is not None
+        waiting.stderr.readline()
+        waiting.send_signal(signal.SIGINT)
+        out, _ = waiting.communicate(timeout=60)
+    assert (waiting.returncode, out) == (130, "")
+
+
 # ---- merge, stats, summary ----------------------------------------------------------------------
 
 
@@ -431,10 +542,54 @@ def test_stats_count_what_brute_force_counts(
 def test_stats_draw_a_png_under_the_name_given(
     solved33: Path, tmp_path: Path, fadefour: Fadefour, name: str
 ) -> None:
-    ended = fadefour("stats", *VARIANT33, "--data", solved33, "--png", tmp_path / name)
+    command = ("stats", *VARIANT33, "--data", solved33, "--png", tmp_path / name)
+    ended = fadefour(*command)
     assert ended.code == 0
+    assert ended.out.splitlines()[-1] == f"wrote {tmp_path / name}"
+    assert json.loads(fadefour(*command, "--json").out)["png"] == str(tmp_path / name)
     assert [path.name for path in tmp_path.iterdir()] == [name]
     assert (tmp_path / name).read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+
+
+def test_a_game_that_nobody_can_win_is_counted_and_drawn(
+    tmp_path: Path, fadefour: Fadefour
+) -> None:
+    """Two pieces make no line of three."""
+    variant = ("--n", "3", "--m", "2", "--data", tmp_path)
+    assert fadefour("solve", *variant, "--table-only").code == 0
+    ended = fadefour("stats", *variant, "--png", tmp_path / "depths.png")
+    assert ended.code == 0
+    assert (tmp_path / "depths.png").read_bytes().startswith(b"\x89PNG")
+    words = fadefour("summary", *variant).out
+    assert "a draw" in words and "deepest" not in words
+    assert fadefour("verify", *variant).code == 0
+
+
+ONLY = {
+    "wins": (["xwin_3x3_m3.data", "ywin_3x3_m3.data"], "fadefour merge --n 3 --m 3 --k 3 --data"),
+    "wins of X": (["xwin_3x3_m3.data"], "fadefour solve --n 3 --m 3 --k 3 --data"),
+}
+
+
+@pytest.mark.parametrize("only", ONLY)
+def test_folders_with_records_alone_say_what_to_run(
+    solved33: Path, tmp_path: Path, fadefour: Fadefour, only: str
+) -> None:
+    names, remedy = ONLY[only]
+    for name in names:
+        for suffix in ("", ".json"):
+            shutil.copy(solved33 / f"{name}{suffix}", tmp_path)
+    ended = fadefour("probe", "-/- x", *VARIANT33, "--data", tmp_path)
+    assert (ended.code, ended.out) == (2, "")
+    assert re.fullmatch(rf"fadefour: '{tmp_path}' has [^\n]*'{remedy} {tmp_path}'\n", ended.err)
+    for command in ("stats", "summary"):
+        ended = fadefour(command, *VARIANT33, "--data", tmp_path)
+        assert (ended.code, ended.out) == (2, "")
+        assert re.fullmatch(
+            rf"fadefour: '{tmp_path}' has {', '.join(names)}, but this needs the dense table "
+            rf"solved_3x3_m3.table: run 'fadefour solve [^\n]* --data {tmp_path} --table-only'\n",
+            ended.err,
+        )
 
 
 def test_the_summary_plays_out_the_deepest_win(

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +17,12 @@ from plain_connect4 import POSITIONS, scored_games, state_of
 from slow import ASKED_FOR
 
 from solver.connect4 import Connect4Position, Connect4Solver
-from solver.connect4.sets import SETTING, read_set, set_files, verify_sets
-from solver.errors import InputError
+from solver.connect4.sets import SETTING, SetCheck, read_set, set_files, verify_sets
+from solver.errors import FadefourError
 
 Command = Callable[..., Any]
+
+SCRIPT = str(Path(__file__).parents[1] / "cli.py")
 
 PUBLIC = ("L1_R1", "L1_R2", "L1_R3", "L2_R1", "L2_R2", "L3_R1")
 # Of this set make test solves so many; all 500 take a quarter of an hour: FADEFOUR_SLOW_TESTS=1.
@@ -82,6 +89,45 @@ def test_a_wrong_score_fails_the_check_and_is_shown(fadefour: Command, tmp_path:
     assert "'121212': the file says -18, the solver 18" in ended.out
 
 
+def without_times(checks: list[SetCheck]) -> list[SetCheck]:
+    return [replace(check, nodes=0, seconds=0.0, search_seconds=0.0) for check in checks]
+
+
+def test_threads_change_nothing_but_the_time(fadefour: Command, tmp_path: Path) -> None:
+    """The same scores, and the same wrong ones in the order of the file."""
+    lines = POSITIONS.read_text().splitlines()
+    for place in range(0, len(lines), 9):
+        moves, score = lines[place].split()
+        lines[place] = f"{moves} {int(score) + 1}"
+    wrong = tmp_path / "wrong.txt"
+    wrong.write_text("\n".join(lines))
+    alone, together = (verify_sets([wrong, POSITIONS], threads) for threads in (1, 3))
+    assert without_times(alone) == without_times(together)
+    assert [(check.correct, len(check.wrong)) for check in together] == [(106, 10), (120, 0)]
+    assert [int(words.split("the file says ")[1].split(",")[0]) for words in together[0].wrong] == [
+        int(line.split()[1]) for line in lines[:90:9]
+    ]
+    ended = fadefour("verify", "--game", "connect4", POSITIONS, "--threads", "2", "--json")
+    assert (ended.code, json.loads(ended.out)["ok"]) == (0, True)
+
+
+def test_ctrl_c_ends_all_searches(tmp_path: Path) -> None:
+    """Both threads search the empty board, which takes minutes."""
+    path = tmp_path / "slow.txt"
+    path.write_text("- 1\n- 1\n- 1\n")
+    child = subprocess.Popen(
+        [sys.executable, SCRIPT, "verify", "--game", "connect4", path, "--threads", "2", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(2)
+    child.send_signal(signal.SIGINT)
+    out, err = child.communicate(timeout=30)
+    assert (child.returncode, out) == (130, "")
+    assert err.strip() == "fadefour: interrupted; what was finished is kept"
+
+
 # ---- bad input ----------------------------------------------------------------------------------
 
 
@@ -116,7 +162,12 @@ def test_a_bad_line_of_a_set_is_named(
         (("probe", "--game", "chess", "44"), "chess"),
         (("verify", "--game", "connect4"), "FILES"),
         (("verify", "--game", "connect4", "none.txt"), "none.txt"),
-        (("verify", "--game", "connect4", "none.txt", "--threads", 2), "--threads"),
+        (("verify", "--game", "connect4", "none.txt", "--data", "data"), "--data has no effect"),
+        (("verify", "--game", "connect4", POSITIONS, "--threads", 0), "threads=0"),
+        (("verify", "--game", "connect4", "/dev"), "'/dev': it is a folder"),
+        (("verify", "--game", "connect4", "/dev/zero"), "'/dev/zero': it is a device"),
+        (("probe", "--game", "connect4", "44", "--threads", 2), "--threads has no effect"),
+        (("probe", "--game", "connect4", "4" * 5000), "5,000 columns"),
         (("verify", "set.txt"), "--game connect4"),
     ],
 )
@@ -132,7 +183,7 @@ def test_a_set_without_positions_or_text_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "set.txt"
     for content in (b"", b"\n\n", b"\xff\xfe\x00"):
         path.write_bytes(content)
-        with pytest.raises(InputError, match="MOVES SCORE"):
+        with pytest.raises(FadefourError, match="MOVES SCORE"):
             read_set(path)
 
 
@@ -157,6 +208,5 @@ def test_every_score_of_a_public_set_is_found(name: str, tmp_path: Path) -> None
     lines = path.read_text().splitlines(keepends=True)
     some = tmp_path / path.name
     some.write_text("".join(lines if ASKED_FOR else lines[: QUICKLY.get(name, len(lines))]))
-    with Connect4Solver() as solver:
-        (check,) = verify_sets([some], solver)
+    (check,) = verify_sets([some])
     assert check.wrong == [] and check.correct == check.total

@@ -45,6 +45,8 @@ class Connect4Position:
                 f"columns={self.columns!r}: give numbers, or use Connect4Position.parse('44433')"
             )
         columns = tuple(integer("column", column) for column in self.columns)
+        if len(columns) > CELLS:
+            raise InputError(f"{len(columns):,} columns: a game has at most {CELLS} moves")
         object.__setattr__(self, "columns", columns)
         stones, mover = 0, 0
         for number, column in enumerate(self.columns, 1):

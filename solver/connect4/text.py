@@ -83,8 +83,8 @@ def verified(checks: Sequence[SetCheck]) -> str:
     width = max(len(check.name) for check in checks)
     lines = [
         f"{check.name:<{width}}  {check.correct:,} of {check.total:,} correct, "
-        f"{check.nodes / check.total:,.1f} nodes and {1000 * check.seconds / check.total:,.3f} ms "
-        f"a position, {check.seconds:,.1f} s in all"
+        f"{check.mean_nodes:,.1f} nodes and {check.mean_ms:,.3f} ms per position, "
+        f"{check.seconds:,.1f} s in all"
         for check in checks
     ]
     correct, total = sum(c.correct for c in checks), sum(c.total for c in checks)

@@ -15,20 +15,20 @@ import random
 import sys
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from queue import SimpleQueue
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from solver.archives import open_archive
-from solver.connect4 import CELLS, MEGABYTES, Connect4Position, Connect4Solver
+from solver.connect4 import CELLS, Connect4Position, Connect4Solver
+from solver.connect4.pool import SolverPool
 from solver.connect4.sets import Scored, read_set, set_files
 from solver.errors import CorruptTableError, FadefourError, InputError, MissingTableError
-from solver.kernels import check_threads
 from solver.progress import Progress, Silent
 from solver.storage import check_writable, write_atomically, writing_in
 
@@ -187,32 +187,8 @@ def _read(path: Path) -> dict[str, Label]:
 # ---- solving ------------------------------------------------------------------------------------
 
 
-class Labeller:
-    """Labels positions, several at a time, with a solver for each thread."""
-
-    def __init__(self, threads: int | None = None, megabytes: int = MEGABYTES) -> None:
-        """megabytes: of each solver's table."""
-        count = check_threads(threads)
-        self._solvers = [Connect4Solver(megabytes) for _ in range(count)]
-        self._free: SimpleQueue[Connect4Solver] = SimpleQueue()
-        for solver in self._solvers:
-            self._free.put(solver)
-        self._pool = ThreadPoolExecutor(count)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for solver in self._solvers:
-            solver.stop()  # after an interruption, threads may still be searching
-        self._pool.shutdown(cancel_futures=True)
-        for solver in self._solvers:
-            solver.close()
-
-    @property
-    def nodes(self) -> int:
-        """Positions opened by all searches so far."""
-        return sum(solver.nodes for solver in self._solvers)
+class Labeller(SolverPool):
+    """Labels positions, several at a time."""
 
     def labels(
         self,
@@ -228,7 +204,7 @@ class Labeller:
             report = progress or Silent()
             report.begin(f"solve {name}", len(missing), "position")
             try:
-                running = {self._pool.submit(self._label, pair): pair for pair in missing.values()}
+                running = {self.submit(partial(_label, pair)): pair for pair in missing.values()}
                 for done, future in enumerate(as_completed(running), 1):
                     file.add(running[future].position, future.result())
                     report.reach(done)
@@ -243,12 +219,9 @@ class Labeller:
                 )
         return labels
 
-    def _label(self, pair: Scored) -> Label:
-        solver = self._free.get()
-        try:
-            return label(pair.position, solver, pair.score)
-        finally:
-            self._free.put(solver)
+
+def _label(pair: Scored, solver: Connect4Solver) -> Label:
+    return label(pair.position, solver, pair.score)
 
 
 def labelled_sets(
