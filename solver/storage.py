@@ -168,8 +168,8 @@ def refuse_to_write(path: Path, error: OSError) -> NoReturn:
     """Turns the system's error into one line."""
     if error.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT):
         raise NoRoomError(
-            f"no room to write '{path}' ({error.strerror}): free some disk or use another --data "
-            "folder; nothing was overwritten"
+            f"no room to write '{path}' ({error.strerror}): free some disk or use another folder; "
+            "nothing was overwritten"
         ) from error
     raise InputError(f"cannot write '{path}': {error.strerror}") from error
 

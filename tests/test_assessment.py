@@ -11,7 +11,7 @@ import torch
 
 from azfit.games import game_by_name
 from azfit.network import Network
-from azfit.self_play.assessment import assess, entropies, f1_scores, judge, mean_f1
+from azfit.self_play.assessment import assess, entropies, f1_scores, mean_f1, predictions
 from azfit.self_play.config import settled
 from azfit.self_play.replay import ReplayBatch
 
@@ -93,7 +93,7 @@ def test_entropies_are_in_nats() -> None:
 
 def test_many_rows_are_judged_as_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     network, batch = Network(settled({"game": "drop-3-3-3", "width": 16}).network), some_batch()
-    whole = judge(network, batch.planes)
+    whole = predictions(network, batch.planes)
     monkeypatch.setattr("azfit.self_play.assessment.ROWS_AT_A_TIME", 7)
-    for at_once, in_parts in zip(whole, judge(network, batch.planes), strict=True):
+    for at_once, in_parts in zip(whole, predictions(network, batch.planes), strict=True):
         assert at_once == pytest.approx(in_parts, abs=1e-6)

@@ -16,6 +16,7 @@ from tiny_self_play import TINY, tiny
 from workers_here import WorkersHere
 
 import azfit.self_play.loop as module
+from azfit.network import Network
 from azfit.self_play import run_folder
 from azfit.self_play.episode import EpisodeFile
 from azfit.self_play.loop import self_play
@@ -206,9 +207,9 @@ def test_other_errors_stay_what_they_are(tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_network_that_does_not_fit_is_refused_before_it_is_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A tower of 4 blocks of 64: 4 bytes, 5 copies and 2 in the worker, 18 * 64^2 weights each."""
-    need = 4 * 7 * 4 * 18 * 64**2
+    """Weights of 4 bytes: 5 copies in training, 2 in each worker."""
     config = tiny(game="connect4", kind="tower", width=64, blocks=4, max_plies=42)
+    need = 4 * 7 * Network(config.network).parameter_count
     monkeypatch.setattr(run_folder, "available_memory", lambda: need - 1)
     with pytest.raises(NoRoomError, match=r"4 blocks of width 64 need at least 0\.0 GB"):
         self_play(config, tmp_path / "run", stream=None)

@@ -56,8 +56,7 @@ from azfit.network import Network
 from azfit.players import NetworkPlayer
 from azfit.search import Evaluator
 from azfit.search_config import SearchConfig
-from azfit.self_play.assessment import assess
-from azfit.self_play.assessment import judge as predictions
+from azfit.self_play.assessment import assess, predictions
 from azfit.self_play.config import SelfPlayConfig, settled
 from azfit.self_play.config_sources import read_config
 from azfit.self_play.episode import summarised

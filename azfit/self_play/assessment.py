@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from azfit.self_play.iteration import CLASSES as CLASSES
-from azfit.self_play.iteration import SIDES as SIDES
-from azfit.self_play.iteration import Assessment, ByClass, Fresh
+from azfit.self_play.iteration import CLASSES, SIDES, Assessment, ByClass, Fresh
 from azfit.self_play.replay import ReplayBatch
 
 if TYPE_CHECKING:
@@ -46,7 +44,7 @@ def mean_f1(scores: Sequence[float | None]) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-def judge(network: Network, planes: Floats) -> tuple[Floats, Floats]:
+def predictions(network: Network, planes: Floats) -> tuple[Floats, Floats]:
     """Policies [B, actions] and win/draw/loss [B, 3], as probabilities."""
     import torch  # here, so that drawing curves of these figures does not need it
 
@@ -69,7 +67,7 @@ def wdl_losses(said: Floats, became: NDArray[np.int64]) -> Floats:
 
 def assess(network: Network, batch: ReplayBatch) -> Fresh:
     """What the network says of positions against what became of them, by side."""
-    policies, wdl = judge(network, batch.planes)
+    policies, wdl = predictions(network, batch.planes)
     said = wdl.argmax(axis=1)
     cross = -(batch.policy * np.log(np.maximum(policies, 1e-9))).sum(axis=1)
     wrong = wdl_losses(wdl, batch.wdl)

@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 from azfit.checkpoint import SUFFIX, load_checkpoint, save_checkpoint
-from azfit.network import Network
+from azfit.network import Network, parameter_count
 from azfit.self_play.config import SelfPlayConfig
 from azfit.self_play.config_sources import read_config
 from azfit.self_play.iteration import read_iterations
@@ -16,6 +16,7 @@ from azfit.self_play.state import SelfPlayRun
 from solver.errors import CorruptTableError, FadefourError, InputError, NoRoomError
 from solver.machine import available_memory
 from solver.storage import write_atomically
+from solver.wording import counted
 
 # ---- before a run --------------------------------------------------------------------
 
@@ -23,15 +24,14 @@ from solver.storage import write_atomically
 def check_memory(config: SelfPlayConfig) -> None:
     """Refuses a network that cannot be trained here, before anything is made for it."""
     network = config.network
-    per_block = 2 * network.width**2 * (9 if network.kind == "tower" else 1)
     # The best, the candidate, its gradient, two moments; in a worker the best and the candidate.
     copies = 5 + 2 * config.workers
-    least = 4 * copies * network.blocks * per_block
+    least = 4 * copies * parameter_count(network)
     if least > (available := available_memory()):
         raise NoRoomError(
             f"{network.blocks} blocks of width {network.width} need at least {least / 1e9:,.1f} GB "
-            f"of memory with {config.workers} workers, and {available / 1e9:,.1f} GB are free: use "
-            "a smaller --width or fewer --blocks"
+            f"of memory with {counted(config.workers, 'worker')}, and {available / 1e9:,.1f} GB "
+            "are free: use a smaller --width or fewer --blocks"
         )
 
 

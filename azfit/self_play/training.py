@@ -12,7 +12,7 @@ from torch import Tensor
 
 from azfit.network import Network
 from azfit.objective import IGNORED, Metrics, Targets, losses, total_loss
-from azfit.self_play.assessment import judge, wdl_losses
+from azfit.self_play.assessment import predictions, wdl_losses
 from azfit.self_play.config import SelfPlayConfig
 from azfit.self_play.iteration import Training
 from azfit.self_play.iteration_log import IterationLog
@@ -118,7 +118,7 @@ class Trainer:
         games that have not been; the difference is what the candidate is overfitted by."""
         random = np.random.default_rng([self._config.seed, iteration, LEARNED_DRAW])
         batch = buffer.batch(random.permutation(buffer.size)[:LEARNED_SAMPLE])
-        return float(wdl_losses(judge(self.candidate, batch.planes)[1], batch.wdl).mean())
+        return float(wdl_losses(predictions(self.candidate, batch.planes)[1], batch.wdl).mean())
 
     # ---- saving -----------------------------------------------------------------
 

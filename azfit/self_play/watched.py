@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from azfit.games import Game
-from azfit.self_play.assessment import judge
+from azfit.self_play.assessment import predictions
 from azfit.self_play.iteration import Watch, WatchedPosition
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def watch(network: Network) -> Watch:
     game, positions = network.game, {}
     for name, moves in watched_positions(game).items():
         planes = game.planes(game.play_all(moves)[None])
-        policies, wdl = judge(network, planes)
+        policies, wdl = predictions(network, planes)
         positions[name] = WatchedPosition(
             moves=tuple(moves),
             policy=tuple(round(float(p), 5) for p in policies[0]),
