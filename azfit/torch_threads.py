@@ -14,6 +14,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from solver.wording import counted
+
 # A thread more has to pay: among counts that are about as fast as the fastest, take the fewest.
 WORTH_A_THREAD = 1.1
 
@@ -29,11 +31,11 @@ class ThreadChoice:
 
     def describe(self, unit: str = "calls") -> str:
         """In words: ``2 threads: 14.5 steps/s (1 thread: 9.2)``."""
-        chosen = counted_threads(self.threads)
+        chosen = counted(self.threads, "thread")
         if not self.rates:
             return chosen
         others = ", ".join(
-            f"{counted_threads(threads)}: {rate:.3g}"
+            f"{counted(threads, 'thread')}: {rate:.3g}"
             for threads, rate in self.rates.items()
             if threads != self.threads
         )
@@ -41,11 +43,6 @@ class ThreadChoice:
 
     def __str__(self) -> str:
         return self.describe()
-
-
-def counted_threads(threads: int) -> str:
-    """``1 thread``, ``2 threads``."""
-    return "1 thread" if threads == 1 else f"{threads} threads"
 
 
 def choose_threads(

@@ -91,8 +91,8 @@ def train_command(
 ) -> None:
     """Train a network from the exact table.
 
-    Ctrl-C or a crash loses at most a minute; --resume continues exactly. The number of threads is
-    measured when a run begins, unless --threads is given, and kept from then on.
+    Ctrl-C loses nothing and a crash about a minute; --resume continues exactly. The number of
+    threads is measured when a run begins, unless --threads is given, and kept from then on.
 
     \b
     Examples:

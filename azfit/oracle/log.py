@@ -13,6 +13,7 @@ from azfit.oracle.config import TrainingConfig
 from azfit.oracle.display import display_on
 from azfit.oracle.evaluation import Evaluations
 from solver.storage import write_atomically
+from solver.wording import duration
 
 
 class RunClock(Protocol):
@@ -131,16 +132,12 @@ def budget_spent(run: RunClock) -> str:
     if run.config.minutes is None:
         left = ""
         if 0 < run.fraction < 1:
-            left = f", {_duration(run.seconds * (1 / run.fraction - 1))} left"
+            left = f", {duration(run.seconds * (1 / run.fraction - 1))} left"
         return f"step {run.step:,} of {run.config.steps:,}{left}"
     total = 60 * run.config.minutes
     if total < 120:
         return f"{run.seconds:.1f} s of {total:.3g} s"
     return f"{run.seconds / 60:.1f} of {run.config.minutes:g} min"
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
 FORMATS = {

@@ -8,6 +8,7 @@ from typing import Any
 
 from azfit.oracle.config import TrainingConfig
 from azfit.oracle.evaluation import Evaluations
+from solver.wording import duration
 
 
 @dataclass(frozen=True)
@@ -51,15 +52,10 @@ class TrainingReport:
         table = [f"{'positions':<28} {name:>12} {'critical':>12}"]
         for label, first, second, form in rows:
             table.append(f"{label:<28} {form.format(first):>12} {form.format(second):>12}")
-        minutes = (
-            f"{self.seconds / 60:.1f} minutes"
-            if self.seconds >= 90
-            else (f"{self.seconds:.0f} seconds")
-        )
         return "\n".join(
             [
                 f"trained {self.config.network.game}: {self.steps:,} steps of "
-                f"{self.config.batch:,} positions in {minutes} "
+                f"{self.config.batch:,} positions in {duration(self.seconds)} "
                 f"({self.positions_per_second:,.0f} positions/s)",
                 "",
                 *table,

@@ -44,11 +44,12 @@ from azfit.oracle.evaluation import EvaluationBatches
 from azfit.oracle.log import TrainingLog
 from azfit.oracle.report import TrainingReport
 from azfit.oracle.run import Run
-from azfit.torch_threads import Pace, choose_threads, counted_threads
+from azfit.torch_threads import Pace, choose_threads
 from solver.errors import FadefourError, InputError, NoRoomError
 from solver.machine import available_cores, available_memory
 from solver.storage import check_writable, writing_in
 from solver.table import DenseTable
+from solver.wording import counted
 
 # Looked at before the work: what cannot be written would be learned in vain.
 WRITTEN = (
@@ -169,10 +170,10 @@ def _settle_threads(
     torch.set_num_threads(config.threads)
     before = read_config(folder).threads if resume else None
     if resume and before == config.threads:
-        note = f"torch runs on {counted_threads(config.threads)}, as this run did before"
+        note = f"torch runs on {counted(config.threads, 'thread')}, as this run did before"
     elif before is not None:
         note = (
-            f"torch runs on {counted_threads(config.threads)} instead of {before}: sums are "
+            f"torch runs on {counted(config.threads, 'thread')} instead of {before}: sums are "
             "rounded differently from here on"
         )
     if before != config.threads:
