@@ -368,6 +368,27 @@ def test_reports_say_what_the_grade_says(
         grade_report.draw_grade(tmp_path / "other.png", weak)
 
 
+def test_groups_without_a_blunder_can_be_seen(
+    table33: DenseTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Weak: no move can spoil a lost position, so these groups have a 0; perfect: all have."""
+    figures: list[Any] = []
+    monkeypatch.setattr(grade_report, "save_png", lambda figure, path: figures.append(figure))
+    for player in (fixed(table33.rules, 1), perfect(table33)):
+        graded = grade(player, table33)
+        grade_report.draw_grade(tmp_path / "grade.png", graded)
+        by_result, by_depth, by_pieces, _ = figures[-1].axes
+        for axes, groups in (
+            (by_result, graded.by_result()),
+            (by_depth, graded.by_depth()),
+            (by_pieces, graded.by_pieces()),
+        ):
+            zeros = sum(not group.errors for group in groups.values())
+            texts = [text.get_text() for text in axes.texts]
+            assert texts.count("0") == zeros == len(axes.lines[0].get_xdata())
+            assert any("no blunder in any of" in text for text in texts) == (zeros == len(groups))
+
+
 def test_percentages_never_round_up_to_perfect() -> None:
     shown = [grade_report.percent(share) for share in (1.0, 0.99999999, 0.9991, 0.5, 0.0, None)]
     assert shown == ["100 %", "99.9999990 %", "99.910 %", "50.00 %", "0 %", "-"]

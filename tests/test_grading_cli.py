@@ -6,7 +6,7 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,19 @@ from azfit.grading import certificate as certificate_module
 from azfit.grading import certify as certify_module
 from azfit.grading import grade as grade_module
 from azfit.grading import grade_command as command_module
+from azfit.inference import NetworkEvaluator
 from azfit.network import Network, NetworkConfig
 from solver.errors import InputError
 
 Command = Callable[..., Any]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def no_measurement() -> Iterator[None]:
+    """Half a second for every network that is loaded: tests/test_players.py sees to it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(NetworkEvaluator, "choose_threads", lambda self, boards, most: None)
+        yield
 
 
 def save(path: Path, game: str, seed: int = 0) -> Path:
@@ -95,6 +104,10 @@ def test_a_run_is_accepted_wherever_a_checkpoint_is(
     monkeypatch.setattr("sys.stdin", io.StringIO("quit\n"))
     played = fadefour("play", "--against", run, "--data", tmp_path)
     assert played.code == 0 and "run is the other side" in played.out, played.err
+    other_game = fadefour(
+        "self-play", "--init", run, "--run", tmp_path / "new", "--game", "connect4"
+    )
+    refused(other_game, run / "best.safetensors", "drop-3-3-3")  # what it begins with is that file
     (tmp_path / "empty").mkdir()
     for command in (("grade",), ("certify",), ("match", small), ("play", "--against")):
         refused(fadefour(*command, tmp_path / "empty"), "best.safetensors")

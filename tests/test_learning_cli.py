@@ -78,7 +78,7 @@ def test_a_network_plays(run, checkpoint):
     [
         (("grade", "none.safetensors"), "none.safetensors"),
         (("grade", "CHECKPOINT", "--all", "--sample", 5), "--sample"),
-        (("certify", "CHECKPOINT", "--n", 4, "--m", 4), "drop-3-3-3"),
+        (("certify", "CHECKPOINT", "--n", 4, "--m", 4), "3x3_m3"),
         (("grade", "CHECKPOINT", "--sims", 0), "--sims 0"),
         (("grade", "JUNK"), "junk.safetensors"),
         (("grade", "PICKLE"), "hostile.pt"),

@@ -253,6 +253,26 @@ def test_the_folder_of_a_run_means_its_best_network(tmp_path: Path) -> None:
     assert azfit.load_player(saved).name == "step-000000001"
 
 
+@pytest.mark.parametrize(("sims", "boards"), [(None, 1 << 12), (5, 1 << 10)])
+def test_threads_are_measured_unless_they_are_given(
+    monkeypatch: pytest.MonkeyPatch, sims: int | None, boards: int
+) -> None:
+    pytest.importorskip("torch")
+    from azfit.inference import NetworkEvaluator
+    from solver.machine import available_cores
+
+    measured: list[tuple[int, int]] = []
+    monkeypatch.setattr(
+        NetworkEvaluator,
+        "choose_threads",
+        lambda self, boards, most: measured.append((boards, most)),
+    )
+    azfit.load_player("shipped", sims, threads=1)
+    assert measured == []
+    azfit.load_player("shipped", sims)
+    assert measured == [(boards, available_cores())]
+
+
 def test_importing_azfit_does_not_import_torch() -> None:
     code = "import sys, azfit; azfit.load_player; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)

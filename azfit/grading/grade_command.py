@@ -206,8 +206,9 @@ def grade_drop_oldest_networks(request: DropOldestRequest, as_json: bool) -> Non
             grades.append(graded)
             entry = graded.to_dict()
             if graded.sample is not None:
-                entry["seconds_for_all"] = round(seconds_for_all(player, table, graded), 1)
-                cost += entry["seconds_for_all"]
+                seconds = seconds_for_all(player, table, graded)
+                entry["seconds_for_all"] = round(seconds, 3)
+                cost += seconds
             texts.append(text(graded, request.blunders))
             if request.in_play is not None:
                 matches = grade_in_play(
@@ -223,7 +224,7 @@ def grade_drop_oldest_networks(request: DropOldestRequest, as_json: bool) -> Non
             entries.append(entry)
     if len(grades) > 1:
         texts.append(compare(grades))
-    if cost:
+    if grades[0].sample is not None:
         texts.append(cost_of_all(grades[0].total, cost))
     show(as_json, {"grades": entries}, "\n\n".join(texts))
     if request.png is not None:
