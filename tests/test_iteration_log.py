@@ -100,6 +100,27 @@ def test_on_a_terminal_a_phase_has_a_bar_and_an_iteration_a_line(
     assert screen.getvalue().splitlines()[-1].endswith(summary(replace(LINE, iteration=3)))
 
 
+def test_a_stream_that_nobody_reads_ends_the_progress_quietly(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Closed(io.StringIO):
+        tries = 0
+
+        def write(self, text: str) -> int:
+            self.tries += 1
+            raise BrokenPipeError
+
+    unforeseen: list[object] = []
+    monkeypatch.setattr("threading.excepthook", unforeseen.append)
+    monkeypatch.setattr(PhaseProgress, "LINE_SECONDS", 0.001)
+    out = Closed()
+    progress = PhaseProgress(out, "training", 70, "step")
+    while not out.tries:
+        time.sleep(0.001)
+    progress.end()
+    assert not unforeseen
+
+
 def test_without_a_stream_nothing_is_printed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -3,6 +3,7 @@ events if that is installed."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 import time
@@ -48,11 +49,13 @@ class PhaseProgress:
             self._bar.close()
 
     def _keep_reporting(self) -> None:
-        while not self._ended.wait(self.LINE_SECONDS if self._bar is None else self.BAR_SECONDS):
-            if self._bar is None:
-                print(self.line(), file=self._stream, flush=True)
-            else:
-                self._bar.refresh()
+        seconds = self.LINE_SECONDS if self._bar is None else self.BAR_SECONDS
+        with contextlib.suppress(OSError):  # the line at the end of the iteration reports it
+            while not self._ended.wait(seconds):
+                if self._bar is None:
+                    print(self.line(), file=self._stream, flush=True)
+                else:
+                    self._bar.refresh()
 
     def line(self) -> str:
         seconds = time.monotonic() - self._began

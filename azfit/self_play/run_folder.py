@@ -98,6 +98,8 @@ def explained(error: Exception, folder: Path) -> FadefourError | None:
     finished = "what was finished is kept"
     if isinstance(error, NoRoomError):
         return NoRoomError(f"{error}; {finished}, and --resume goes on with it")
+    if isinstance(error, BrokenPipeError):  # nobody reads what is printed
+        return None
     if isinstance(error, OSError) and not isinstance(error, FadefourError):
         where = error.filename or folder
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
