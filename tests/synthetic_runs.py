@@ -147,9 +147,9 @@ def healthy_line(number: int) -> dict[str, Any]:
     )
 
 
-def historical_line(number: int) -> dict[str, Any]:
-    """The users' Connect Four run, as they measured it: a clamp that was not there, 81 % losses of
-    the second player, and after it a reply that swings with a period of 100 iterations."""
+def reference_line(number: int) -> dict[str, Any]:
+    """The reference run of docs/diagnostics.md: no clamp, 81 % losses of the second player, and a
+    reply that swings with a period of 100 iterations."""
     game = game_by_name("connect4")
     swing = 0.15 * np.sin(2 * np.pi * number / 100)
     return line(
@@ -164,7 +164,7 @@ def historical_line(number: int) -> dict[str, Any]:
     )
 
 
-HISTORICAL_OPTIONS = {
+REFERENCE_OPTIONS = {
     "game": "connect4",
     "sims": 100,
     "c_init": 1.0,

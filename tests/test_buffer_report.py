@@ -113,7 +113,7 @@ def test_the_right_move_of_a_frequent_position_is_shown_however_rare_it_is(tmp_p
     start = report.frequent[0]
     assert start.right == ["4"] and list(start.target)[-1] == "4" and len(start.target) == 4
     assert start.target["4"] == pytest.approx(0.01)
-    assert "4 1 % (right)" in text(report)
+    assert "4 1% (right)" in text(report)
     assert all(not position.right for position in report.frequent[1:])  # minutes of search
 
 

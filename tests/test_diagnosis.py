@@ -7,11 +7,11 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 from synthetic_runs import (
-    HISTORICAL_OPTIONS,
+    REFERENCE_OPTIONS,
     episode,
     healthy_line,
-    historical_line,
     policy,
+    reference_line,
     write_config,
     write_games,
     write_lines,
@@ -116,9 +116,9 @@ def test_a_healthy_run_raises_nothing(tmp_path):
     assert "nothing looks wrong" in text(diagnosis)
 
 
-def test_the_historical_run_is_seen_through(tmp_path):
-    write_config(tmp_path, **HISTORICAL_OPTIONS)
-    write_lines(tmp_path, [historical_line(i) for i in range(300)])
+def test_what_was_wrong_with_the_reference_run_is_found(tmp_path):
+    write_config(tmp_path, **REFERENCE_OPTIONS)
+    write_lines(tmp_path, [reference_line(i) for i in range(300)])
     replies = [{3: 10}, {1: 10}, {0: 10}, {3: 10}, {1: 10}, {0: 10}]
     write_games(
         tmp_path,
@@ -153,14 +153,14 @@ def test_the_historical_run_is_seen_through(tmp_path):
 
 
 def test_a_buffer_of_two_periods_is_not_blamed_for_a_swing(tmp_path):
-    write_config(tmp_path, **{**HISTORICAL_OPTIONS, "buffer": 500_000})
-    write_lines(tmp_path, [historical_line(i) for i in range(300)])
+    write_config(tmp_path, **{**REFERENCE_OPTIONS, "buffer": 500_000})
+    write_lines(tmp_path, [reference_line(i) for i in range(300)])
     diagnosis = diagnose(tmp_path)
     assert finding(diagnosis, "oscillation", "second").options == ("--policy-lr-scale", "--lr")
 
 
 def test_a_reply_that_stands_still_undecided_is_reported(tmp_path):
-    write_config(tmp_path, **HISTORICAL_OPTIONS)
+    write_config(tmp_path, **REFERENCE_OPTIONS)
     lines = [healthy_line(i) for i in range(90)]
     for one in lines:
         one["watch"]["reply"]["policy"] = policy(CONNECT4, {3: 0.465, 2: 0.22, 4: 0.22})
@@ -195,7 +195,7 @@ def test_overfitting_is_reported_and_more_training_is_not_advised(tmp_path):
     diagnosis = diagnose(tmp_path)
     wanted = {"learned": 0.3, "fresh": 0.5, "times_drawn": 11.0}
     assert asdict(diagnosis.figures.value_loss) == pytest.approx(wanted)
-    overfitting = finding(diagnosis, "by heart")
+    overfitting = finding(diagnosis, "overfitting")
     assert overfitting.level == "wrong" and overfitting.figure == pytest.approx(0.2)
     assert "0.30" in overfitting.sentence and "drawn 11.0 times" in overfitting.sentence
     unlearned = finding(diagnosis, "unlearned", "second")
@@ -216,7 +216,7 @@ def test_a_gate_that_accepts_nothing_is_reported(tmp_path):
     assert "last 25 iterations" in finding(diagnosis, "acceptance").sentence
 
 
-def test_a_gate_on_drawn_games_is_told_to_open(tmp_path):
+def test_where_match_games_are_drawn_an_open_gate_is_advised(tmp_path):
     write_config(tmp_path, game="connect4")
     lines = [{**healthy_line(i), "accepted": i < 2} for i in range(30)]
     for one in lines:
@@ -331,8 +331,8 @@ def test_a_damaged_game_file_is_refused(fadefour, tmp_path):
 
 def test_a_run_of_three_iterations_is_too_early_to_tell(tmp_path):
     """Everything is off in these lines; after ten iterations that means something."""
-    write_config(tmp_path, **{**HISTORICAL_OPTIONS, "fpu_clamp": True})
-    write_lines(tmp_path, [historical_line(i) for i in range(3)])
+    write_config(tmp_path, **{**REFERENCE_OPTIONS, "fpu_clamp": True})
+    write_lines(tmp_path, [reference_line(i) for i in range(3)])
     diagnosis = diagnose(tmp_path)
     assert wrong(diagnosis) == set()
     early = [f for f in diagnosis.findings if f.level == "early"]
@@ -341,23 +341,23 @@ def test_a_run_of_three_iterations_is_too_early_to_tell(tmp_path):
     words = text(diagnosis)
     assert early[0].sentence in words and "too early to tell" in words
     assert "nothing looks wrong" not in words
-    write_lines(tmp_path, [historical_line(i) for i in range(10)])
+    write_lines(tmp_path, [reference_line(i) for i in range(10)])
     diagnosis = diagnose(tmp_path)
     assert {("entropy", "second"), ("classes", "second")} <= wrong(diagnosis)
     assert "too early" not in text(diagnosis)
 
 
 def test_a_search_that_starves_one_side_is_wrong_from_the_first_iteration(tmp_path):
-    write_config(tmp_path, **HISTORICAL_OPTIONS)
-    write_lines(tmp_path, [historical_line(0)])
+    write_config(tmp_path, **REFERENCE_OPTIONS)
+    write_lines(tmp_path, [reference_line(0)])
     assert wrong(diagnose(tmp_path)) == {("starvation", "second")}
     assert "too early to tell" in text(diagnose(tmp_path))
 
 
 @pytest.mark.parametrize("iterations", [1, 7, 8, 9, 10, 11, 12])
 def test_a_rule_says_nothing_before_it_has_what_it_needs(tmp_path, iterations):
-    write_config(tmp_path, **HISTORICAL_OPTIONS)
-    write_lines(tmp_path, [historical_line(i) for i in range(iterations)])
+    write_config(tmp_path, **REFERENCE_OPTIONS)
+    write_lines(tmp_path, [reference_line(i) for i in range(iterations)])
     figures = diagnose(tmp_path).figures
     for rule in ALL_RULES:
         if rule.iterations > iterations or rule.candidates > iterations:
@@ -384,7 +384,7 @@ def gated(tmp_path, **match):
 
 
 @pytest.mark.parametrize(("side", "colour"), [("first", 0), ("second", 1)])
-def test_where_one_side_wins_every_match_game_the_gate_is_told_to_open(tmp_path, side, colour):
+def test_where_one_side_wins_every_match_game_an_open_gate_is_advised(tmp_path, side, colour):
     won, lost = ([10, 0], [0, 10]) if colour == 0 else ([0, 10], [10, 0])
     gate = gated(tmp_path, score=0.5, wins=won, draws=[0, 0], losses=lost)
     assert gate.level == "wrong" and gate.options == ("--accept", "--no-gate")
@@ -393,7 +393,7 @@ def test_where_one_side_wins_every_match_game_the_gate_is_told_to_open(tmp_path,
     assert "--lr" not in gate.sentence and "--eval-games" not in gate.sentence
 
 
-def test_where_the_opening_decides_every_match_game_the_gate_is_told_to_open(tmp_path):
+def test_where_the_opening_decides_every_match_game_an_open_gate_is_advised(tmp_path):
     """Each opening is played from both sides and won by the same colour, now one, now the other."""
     gate = gated(tmp_path, score=0.5, wins=[6, 4], draws=[0, 0], losses=[4, 6])
     assert gate.options == ("--accept", "--no-gate") and "opening" in gate.sentence

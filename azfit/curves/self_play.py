@@ -16,7 +16,7 @@ from solver.plotting import pyplot, save_png
 Axis = Any
 Iterations = Sequence[Iteration]
 
-# One colour a side in every panel; dashed is what was aimed at (targets, outcomes).
+# One colour per side in every panel; dashed is what was aimed at (targets, outcomes).
 COLOURS = {"first": "tab:blue", "second": "tab:red"}
 NEUTRAL = "tab:gray"
 
@@ -34,10 +34,10 @@ def draw_self_play(iterations: Iterations, game: str, png: Path, data: Path = Pa
         ("losses (training)", _losses),
         ("policy entropy in nats (fresh games)", _entropies),
         ("value and outcome (fresh games)", _values),
-        ("F1, mean of the classes (fresh games)", _f1),
+        ("F1, mean over the classes (fresh games)", _f1),
         ("outcomes of the games", _outcomes),
         ("candidate against best, and Elo", _gate),
-        ("open nodes with FPU below -1", _starved),
+        ("share of starved nodes (FPU below -1)", _starved),
         ("value of the watched positions", _watched_values),
     ]
     figure, axes = plt.subplots(2, 5, figsize=(25, 10.5))
@@ -102,7 +102,7 @@ def _plot(axis: Axis, points: Iterable[Point], **style: Any) -> None:
 
 def _losses(axis: Axis, iterations: Iterations) -> None:
     parts: dict[str, Callable[[Training], float]] = {
-        "all": lambda training: training.loss,
+        "total": lambda training: training.loss,
         "policy": lambda training: training.policy,
         "KL": lambda training: training.kl,
         "w/d/l": lambda training: training.wdl,
@@ -115,7 +115,7 @@ def _losses(axis: Axis, iterations: Iterations) -> None:
     ]
     for label, get in parts.items():
         _plot(axis, [(number, get(training)) for number, training in trained], label=label)
-    _fresh_games(axis, iterations, (("w/d/l fresh", ":", lambda side: side.wdl_loss),))
+    _fresh_games(axis, iterations, (("w/d/l, fresh games", ":", lambda side: side.wdl_loss),))
     _from_zero(axis)
 
 

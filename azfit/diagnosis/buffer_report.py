@@ -5,6 +5,7 @@ from __future__ import annotations
 from azfit.columns import aligned
 from azfit.diagnosis.buffer_figures import BufferReport, FrequentPosition
 from azfit.diagnosis.layout import (
+    ENDED,
     evenly,
     in_sentences,
     judge_line,
@@ -14,6 +15,7 @@ from azfit.diagnosis.layout import (
     signed,
 )
 from azfit.self_play.iteration import CLASSES, SIDES
+from solver.wording import counted
 
 
 def text(report: BufferReport) -> str:
@@ -26,20 +28,23 @@ def text(report: BufferReport) -> str:
 def _head(report: BufferReport) -> str:
     held, ended, spread = report.by_iteration, report.outcomes, report.lengths
     total = ended.first_wins + ended.second_wins + ended.draws
-    quantiles = " ".join(f"{plies:.0f}" for plies in spread.percentiles.values())
+    percentiles = ", ".join(f"{plies:.0f} ({p}%)" for p, plies in spread.percentiles.items())
     full = "full" if report.positions >= report.capacity else "not full yet"
-    counts = " ".join(f"{held[i].iteration}:{held[i].positions}" for i in evenly(len(held)))
-    newest = "" if report.compared == report.positions else f", of the newest {report.compared:,}"
+    counts = ", ".join(
+        f"{held[i].positions:,} (iteration {held[i].iteration})" for i in evenly(len(held), 4)
+    )
+    newest = (
+        "" if report.compared == report.positions else f", among the newest {report.compared:,}"
+    )
     return "\n".join(
         [
-            f"{report.run}: {report.game}, {report.games:,} games with {report.positions:,} "
-            f"positions in a buffer of {report.capacity:,} ({full})",
-            f"it holds {len(held)} iterations, {held[0].iteration} to {held[-1].iteration}; "
-            f"positions by iteration {counts}",
-            f"outcomes: first {ended.first_wins / total:.1%}, second "
-            f"{ended.second_wins / total:.1%}, draws {ended.draws / total:.1%}",
-            f"plies of a game: mean {spread.mean:.1f}; percentiles "
-            f"{' '.join(spread.percentiles)}: {quantiles}",
+            f"{report.run}: {report.game}, {counted(report.games, 'game')} with "
+            f"{counted(report.positions, 'position')} in a buffer of {report.capacity:,} ({full})",
+            f"games of {counted(len(held), 'iteration')}, {held[0].iteration} to "
+            f"{held[-1].iteration}; positions: {counts}",
+            f"outcomes: the first player won {ended.first_wins / total:.1%}, the second "
+            f"{ended.second_wins / total:.1%}; {ended.draws / total:.1%} were drawn",
+            f"plies per game: mean {spread.mean:.1f}; percentiles: {percentiles}",
             f"distinct positions: {report.distinct.as_played:.1%} as played, "
             f"{report.distinct.up_to_symmetry:.1%} up to symmetry{newest}",
         ]
@@ -54,13 +59,15 @@ def _by_side(report: BufferReport) -> str:
     ]
     for name in CLASSES:
         shares = {side: of_side.classes[name] for side, of_side in sides.items()}
-        rows.append(row_by_side(f"games ended in {name}", shares, share))
+        rows.append(row_by_side(f"positions of {ENDED[name]} games", shares, share))
     rows += [
         row_by_side("entropy of the targets", sides, lambda side: number(side.target_entropy)),
-        row_by_side("Jensen gap", jensen, lambda side: number(side.gap, 3)),
-        row_by_side("  over positions met again", jensen, lambda side: share(side.repeated_share)),
-        row_by_side("value of the searches", sides, lambda side: signed(side.search_value)),
-        row_by_side("outcome", sides, lambda side: signed(side.outcome)),
+        row_by_side("Jensen gap of the targets", jensen, lambda side: number(side.gap, 3)),
+        row_by_side(
+            "  share of positions that repeat", jensen, lambda side: share(side.repeated_share)
+        ),
+        row_by_side("mean value of the searches", sides, lambda side: signed(side.search_value)),
+        row_by_side("mean outcome", sides, lambda side: signed(side.outcome)),
     ]
     return aligned(rows)
 
@@ -77,7 +84,7 @@ def _plies(report: BufferReport) -> str:
 
 
 def _frequent(report: BufferReport) -> str:
-    rows = [["most frequent", "times", "gap", "outcome", "exact", "mean target"]]
+    rows = [["most frequent positions", "times", "gap", "outcome", "exact", "mean target"]]
     for position in report.frequent:
         rows.append(
             [
@@ -94,4 +101,4 @@ def _frequent(report: BufferReport) -> str:
 
 def _target(move: str, position: FrequentPosition) -> str:
     mark = " (right)" if move in position.right else ""
-    return f"{move} {100 * position.target[move]:.0f} %{mark}"
+    return f"{move} {position.target[move]:.0%}{mark}"

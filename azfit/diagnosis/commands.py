@@ -90,7 +90,7 @@ def inspect_buffer_command(run: Path, data: Path, as_json: bool) -> None:
 @data_option
 @json_option
 def plot_command(run: Path, png: Path | None, data: Path, as_json: bool) -> None:
-    """Draw the curves of a run, of self-play or train-from-oracle.
+    """Draw the curves of a run of self-play or of train-from-oracle.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""What can be wrong with the course of a run: a policy that swings or stands still, the gate.
+"""What can be wrong over the course of a run: a policy that swings or stands still, the gate.
 
 Each threshold stands here with its reason.
 """
@@ -68,19 +68,20 @@ def _swing(
     figures: Figures, name: str, side: str, move: LeadingMove, amplitude: float, period: float
 ) -> Finding:
     sentence = (
-        f"the {side} player's move {move.move} ({name}) swings by {amplitude:.0%} "
-        f"about {move.late_mean:.0%} with a period of {period:.0f} iterations"
+        f"the probability of the {side} player's move {move.move} ({name}) swings by "
+        f"±{amplitude:.0%} about {move.late_mean:.0%} with a period of {period:.0f} iterations"
     )
     held = None if figures.buffer is None else figures.buffer.iterations_held
     rate = None if figures.buffer is None else figures.buffer.positions_per_iteration
     if held is None or rate is None or held >= PERIODS * period:
-        sentence += "; the buffer holds two periods and more, so lower --policy-lr-scale or --lr"
+        known = "" if held is None else "the buffer holds at least two periods, so "
+        sentence += f"; {known}lower --policy-lr-scale or --lr"
         options: tuple[str, ...] = ("--policy-lr-scale", "--lr")
         return Finding("wrong", "oscillation", side, amplitude, sentence, options)
     wanted = math.ceil(PERIODS * period * rate * BUFFER_MARGIN / 10_000) * 10_000
     sentence += (
-        f"; the buffer holds {held:.0f} iterations, {held / period:.1f} periods: aim at two, "
-        f"--buffer {wanted}"
+        f"; the buffer holds {held:.0f} iterations, {held / period:.1f} periods, and should hold "
+        f"two: use --buffer {wanted}"
     )
     return Finding("wrong", "oscillation", side, amplitude, sentence, ("--buffer",))
 
@@ -99,9 +100,9 @@ def standstill(figures: Figures) -> Iterator[Finding]:
         options: tuple[str, ...] = () if clamped else ("--fpu-clamp",)
         options += ("--sims", "--policy-lr-scale")
         sentence = (
-            f"the {history.side} player's leading move {move.move} ({name}) has stood at "
-            f"{move.late_mean:.0%} for the last third of the run: undecided and stuck; look "
-            f"at {', '.join(options)}"
+            f"the {history.side} player's leading move {move.move} ({name}) has stayed at "
+            f"{move.late_mean:.0%} for the last third of the run, neither chosen nor given up: try "
+            f"{', '.join(options)}"
         )
         yield Finding("wrong", "standstill", history.side, move.late_mean, sentence, options)
 
@@ -118,30 +119,31 @@ def acceptance(figures: Figures) -> Iterator[Finding]:
     early, late, row = gate.early, gate.late, gate.rejected_in_a_row
     if (reason := even_matches(gate)) is not None:
         sentence = (
-            f"{reason}, so the score stays near 50 % whatever the candidate has learned, and the "
-            f"gate rejects it at {gate.threshold:.0%}: use --accept 0.5 or --no-gate"
+            f"{reason}, so the score stays near 50% whatever the candidate has learned, and the "
+            f"gate rejects what scores below {gate.threshold:.0%}: use --accept 0.5 or --no-gate"
         )
         yield Finding("wrong", "acceptance", None, late, sentence, ("--accept", "--no-gate"))
     elif row >= FEWEST_REJECTED and late <= LATE_LOW:
         remedy, options = more_learning(figures)
         sentence = (
             f"no candidate was accepted in the last {row} iterations: lower --lr, or {remedy}, or "
-            "judge by more --eval-games"
+            "use more --eval-games"
         )
         options = ("--lr", *options, "--eval-games")
         yield Finding("wrong", "acceptance", None, late, sentence, options)
     elif early < EARLY_LOW:
         remedy, options = more_learning(figures)
         sentence = (
-            f"only {early:.0%} of the candidates of the first half were accepted (50-70 % is "
-            f"usual): {remedy}, or lower --lr"
+            f"only {early:.0%} of the candidates in the first half of the run were accepted "
+            f"(50-70% is usual): {remedy}, or lower --lr"
         )
         options += ("--lr",)
         yield Finding("wrong", "acceptance", None, early, sentence, options)
     elif late > LATE_HIGH:
         sentence = (
-            f"{late:.0%} of the candidates of the second half were accepted (20-40 % is usual): "
-            "still improving fast, or the gate lets chance through (--eval-games, --accept)"
+            f"{late:.0%} of the candidates in the second half of the run were accepted (20-40% is "
+            "usual): it is still improving fast, or candidates pass the gate by luck "
+            "(--eval-games, --accept)"
         )
         options = ("--eval-games", "--accept")
         yield Finding("note", "acceptance", None, late, sentence, options)

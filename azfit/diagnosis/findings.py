@@ -13,6 +13,7 @@ from azfit.diagnosis import (
 )
 from azfit.diagnosis.figures import Figures
 from azfit.diagnosis.finding import SETTLED, Finding, Rule
+from solver.wording import counted
 
 ALL_RULES: tuple[Rule, ...] = (
     *search_rules.RULES,
@@ -53,8 +54,7 @@ def too_early(figures: Figures, rules: Sequence[Rule] = ALL_RULES) -> Finding | 
     if not waiting:
         return None
     needs = ", ".join(f"{_rules_on(subjects)} {need}" for need, subjects in waiting.items())
-    so_far = "1 iteration" if iterations == 1 else f"{iterations} iterations"
-    sentence = f"too early to tell after {so_far}: {needs}"
+    sentence = f"too early to tell after {counted(iterations, 'iteration')}: {needs}"
     return Finding("early", "iterations", None, float(iterations), sentence)
 
 

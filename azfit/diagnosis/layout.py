@@ -12,6 +12,9 @@ T = TypeVar("T")
 
 SHOWN = 8  # entries of a long series
 
+ENDED = {"win": "won", "draw": "drawn", "loss": "lost"}
+"""What a game is that ended so."""
+
 
 def number(value: float | None, digits: int = 2) -> str:
     return "-" if value is None else f"{value:.{digits}f}"

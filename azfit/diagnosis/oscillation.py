@@ -2,8 +2,8 @@
 
 The probability of each leading move is a series over the iterations. Its straight trend is taken
 off; the amplitude is that of the sine with the same variance, the period is the lag of the first
-peak of the autocorrelation after it has been negative. A period can be told once the series holds
-two of them.
+peak of the autocorrelation after it has been negative. A period shows once the series holds two
+of them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NOISE_BOUND = 2.5
 
 LEADING = 3  # moves that are followed
 
-# Of the series, for "lately": its last third, at least the fewest iterations.
+# Recent is the last third of the series, at least the fewest iterations.
 LATE_SHARE = 1 / 3
 
 

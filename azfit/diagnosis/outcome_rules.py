@@ -12,7 +12,7 @@ from azfit.diagnosis.finding import SETTLED, Finding, Rule, rule
 from azfit.diagnosis.learning_rules import more_learning
 from azfit.self_play.iteration import SIDES
 
-# One side above 70 % of the games smells of a bug, or of a game that is won from the start.
+# One side above 70 % of the games can mean a bug, or a game that is won from the start.
 ONE_SIDED = 0.7
 
 # Fewer games or positions than this are not judged.
@@ -28,6 +28,8 @@ VALUE_OFF = 0.2
 F1_LOW = 0.3
 CLASS_PRESENT = 0.1
 
+PLURALS = {"win": "wins", "draw": "draws", "loss": "losses"}
+
 
 # ---- outcomes ----------------------------------------------------------------------------
 
@@ -42,12 +44,13 @@ def balance(figures: Figures) -> Iterator[Finding]:
             continue
         words = f"the {side} player wins {wins:.0%} of the games"
         if proven_result(figures, side) == "win":
-            sentence = f"{words}; the start is a proven win for it, so that is as it should be"
+            sentence = f"{words}, as it should: the start is a proven win for that side"
             yield Finding("note", "balance", side, wins, sentence)
         else:
             sentence = (
-                f"{words}: above 70 % smells of a bug or of a search that fails one side; compare "
-                "the sides above, and see --balance-sampling, --fpu-clamp, --temp-moves"
+                f"{words}: unless that side wins the game in theory, more than 70% suggests a bug, "
+                "or a search that fails the other side; compare the sides in the table, and see "
+                "--balance-sampling, --fpu-clamp and --temp-moves"
             )
             options = ("--balance-sampling", "--fpu-clamp", "--temp-moves")
             yield Finding("wrong", "balance", side, wins, sentence, options)
@@ -63,15 +66,14 @@ def one_outcome(figures: Figures) -> Iterator[Finding]:
         name, share = max(of_side.classes.items(), key=lambda item: item[1])
         if share <= ONE_SIDED:
             continue
-        ends = {"win": "wins", "draw": "draws", "loss": "losses"}[name]
-        words = f"{share:.0%} of the {side} player's positions are {ends}"
+        words = f"{share:.0%} of the {side} player's positions are {PLURALS[name]}"
         if name != "loss" and name == proven_result(figures, side):
-            sentence = f"{words}; the start is a proven {name} for it, so that is as it should be"
+            sentence = f"{words}, as they should be: the start is a proven {name} for that side"
             yield Finding("note", "classes", side, share, sentence)
             continue
         sentence = (
-            f"{words}, whatever it plays: the outcome alone can hardly tell its moves apart; "
-            "try --balance-sampling"
+            f"{words}, so the outcomes say little about which of its moves are good: try "
+            "--balance-sampling"
         )
         yield Finding("wrong", "classes", side, share, sentence, ("--balance-sampling",))
 
@@ -99,17 +101,17 @@ def value(figures: Figures) -> Iterator[Finding]:
         if abs(predicted - outcome) > VALUE_OFF:
             remedy, options = more_learning(figures)
             sentence = (
-                f"the {side} player's value is {predicted:+.2f} where its games ended "
-                f"{outcome:+.2f}: {remedy} or see --balance-sampling"
+                f"the network values the {side} player's positions at {predicted:+.2f} on average, "
+                f"and their games ended at {outcome:+.2f}: {remedy}, or try --balance-sampling"
             )
             options += ("--balance-sampling",)
             yield Finding("wrong", "value", side, predicted - outcome, sentence, options)
         for name, score in of_side.f1.items():
             if of_side.classes[name] >= CLASS_PRESENT and (score or 0.0) < F1_LOW:
                 sentence = (
-                    f"the {side} player's {name} class has F1 {score or 0.0:.2f} though "
-                    f"{of_side.classes[name]:.0%} of its positions are of it: try "
-                    "--balance-sampling"
+                    f"{of_side.classes[name]:.0%} of the {side} player's positions are "
+                    f"{PLURALS[name]}, but the network predicts them with an F1 of only "
+                    f"{score or 0.0:.2f}: try --balance-sampling"
                 )
                 options = ("--balance-sampling",)
                 yield Finding("wrong", "F1", side, score or 0.0, sentence, options)

@@ -49,15 +49,17 @@ def _entropies(figures: Figures) -> Bars:
 
 def _values(figures: Figures) -> Bars:
     return {
-        "value": _by_side(figures.sides, lambda side: side.value),
-        "outcome": _by_side(figures.sides, lambda side: side.outcome),
+        "mean value": _by_side(figures.sides, lambda side: side.value),
+        "mean outcome": _by_side(figures.sides, lambda side: side.outcome),
     }
 
 
 def _searches(figures: Figures) -> Bars:
     return {
-        "open nodes with FPU < -1": _by_side(figures.starved, lambda side: side.share),
-        "another move by the clamp": _by_side(figures.clamp or {}, lambda side: side.other_move),
+        "starved nodes (FPU < -1)": _by_side(figures.starved, lambda side: side.share),
+        "different move with the clamp": _by_side(
+            figures.clamp or {}, lambda side: side.other_move
+        ),
     }
 
 
@@ -83,7 +85,7 @@ def _bars(axis: Axis, title: str, bars: Bars, write: Callable[[float], str]) -> 
 
 
 def _grouped_bars(axis: Axis, labels: list[str], bars: Bars, write: Callable[[float], str]) -> None:
-    """Each bar with its figure, so that 0 can be seen and told from what is not known."""
+    """Each bar with its figure, so that 0 is visible, and not confused with what is unknown."""
     width = 0.8 / len(bars)
     for number, (name, values) in enumerate(bars.items()):
         places = [i + (number + 0.5) * width - 0.4 for i in range(len(labels))]

@@ -8,6 +8,7 @@ from azfit.columns import aligned
 from azfit.diagnosis.diagnose import Diagnosis
 from azfit.diagnosis.figures import Figures
 from azfit.diagnosis.layout import (
+    ENDED,
     evenly,
     in_sentences,
     judge_line,
@@ -17,30 +18,47 @@ from azfit.diagnosis.layout import (
     signed,
 )
 from azfit.diagnosis.oscillation import LeadingMove
-from azfit.diagnosis.run_history import SideCourse
+from azfit.diagnosis.run_history import LATELY, SideCourse
 from azfit.diagnosis.search_check import SearchDifference
 from azfit.diagnosis.truth import PositionTruth
-from azfit.diagnosis.truth_rules import kept_how
+from azfit.diagnosis.truth_rules import merit
 from azfit.self_play.iteration import CLASSES, SIDES
+from solver.wording import counted
 
 Rows = list[list[str]]
+
+PLAYERS = {
+    "network": "network alone",
+    "clamp on": "search with the clamp",
+    "clamp off": "search without it",
+    "lambda 0": "search with lambda 0",
+}
 
 
 def text(diagnosis: Diagnosis) -> str:
     """The whole diagnosis."""
     figures = diagnosis.figures
     parts = [
-        f"{diagnosis.kind} {diagnosis.subject}: {diagnosis.game}, "
-        f"{diagnosis.iterations} iterations",
+        _head(diagnosis),
         *diagnosis.cut,
         *_watched(figures),
         *_course(diagnosis),
-        _sides(figures),
+        _sides(diagnosis),
         *_searches(figures),
         _rest(figures),
         in_sentences(diagnosis.findings),
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def _head(diagnosis: Diagnosis) -> str:
+    if diagnosis.kind == "checkpoint":
+        outcomes = diagnosis.figures.outcomes
+        games = counted(0 if outcomes is None else outcomes.games, "game")
+        return f"checkpoint {diagnosis.subject}: {diagnosis.game}, in {games} against itself"
+    return (
+        f"run {diagnosis.subject}: {diagnosis.game}, {counted(diagnosis.iterations, 'iteration')}"
+    )
 
 
 # ---- the watched positions -----------------------------------------------------------
@@ -50,12 +68,15 @@ def _watched(figures: Figures) -> list[str]:
     parts = []
     held = None if figures.buffer is None else figures.buffer.iterations_held
     for name, history in figures.watch.items():
-        title = f"{name} ({history.side} player), network entropy {history.entropy:.2f}"
+        title = f"{name} ({history.side} player to move): network entropy {history.entropy:.2f}"
         truth = figures.truth.positions.get(name)
         if truth is not None:
-            title += f"; exact: {truth.result}, {_kept(truth)}"
-        rows = [["move", "now", "lately", "swing", "period", "in periods held", "over time"]]
-        rows += [_watched_row(move, held) for move in history.leading]
+            title += f"; exact result: {truth.result}, {_right(truth)}"
+        if history.iterations == 1:
+            rows = [["move", "network"], *([m.label, share(m.now)] for m in history.leading)]
+        else:
+            rows = [["move", "now", "recent", "swing", "period", "buffer/period", "% over time"]]
+            rows += [_watched_row(move, held) for move in history.leading]
         parts.append(f"{title}\n{aligned(rows)}")
     return parts
 
@@ -73,11 +94,11 @@ def _watched_row(move: LeadingMove, held: float | None) -> list[str]:
     ]
 
 
-def _kept(truth: PositionTruth) -> str:
+def _right(truth: PositionTruth) -> str:
     if truth.all_alike:
-        return "whatever is played"
-    likely = "" if truth.probability is None else f" (network {truth.probability:.0%})"
-    return f"{kept_how(truth)} by {' '.join(truth.right)}{likely}"
+        return "whatever the move"
+    likely = "" if truth.probability is None else f" (network: {truth.probability:.0%})"
+    return f"{' '.join(truth.right)} {merit(truth)}{likely}"
 
 
 def _over_time(series: Sequence[float]) -> str:
@@ -91,7 +112,7 @@ def _course(diagnosis: Diagnosis) -> list[str]:
     course = diagnosis.course
     if len(course) < 2:
         return []
-    rows = [["iteration", *(f"{side} {what}" for side in SIDES for what in COURSE)]]
+    rows = [["iteration", *(f"{side}: {what}" for side in SIDES for what in COURSE)]]
     for i in evenly(len(course)):
         sides = course[i].sides
         cells = [
@@ -100,39 +121,44 @@ def _course(diagnosis: Diagnosis) -> list[str]:
             for get in COURSE.values()
         ]
         rows.append([str(course[i].iteration), *cells])
-    return ["entropy of network and targets, KL, over time\n" + aligned(rows)]
+    return ["entropy of the network and of the targets, and KL, by iteration\n" + aligned(rows)]
 
 
 COURSE: dict[str, Callable[[SideCourse], float]] = {
-    "net": lambda side: side.network_entropy,
+    "network": lambda side: side.network_entropy,
     "targets": lambda side: side.target_entropy,
     "KL": lambda side: side.kl,
 }
 
 
-def _sides(figures: Figures) -> str:
-    """Everything that is one figure a side."""
+def _sides(diagnosis: Diagnosis) -> str:
+    """Everything that is one figure per side."""
+    figures = diagnosis.figures
     sides, jensen = figures.sides, figures.jensen or {}
+    recent = min(diagnosis.iterations, LATELY)
+    title = "by side" if recent == 0 else f"by side, last {counted(recent, 'iteration')}"
     rows: Rows = [
-        ["now, by side", *SIDES],
+        [title, *SIDES],
         row_by_side("entropy of the network", sides, lambda side: number(side.network_entropy)),
         row_by_side("entropy of the targets", sides, lambda side: number(side.target_entropy)),
         row_by_side("KL", sides, lambda side: number(side.kl)),
         row_by_side("Jensen gap of the targets", jensen, lambda side: number(side.gap)),
-        row_by_side("  over positions met again", jensen, lambda side: share(side.repeated_share)),
-        row_by_side("win/draw/loss loss, fresh games", sides, lambda side: number(side.wdl_loss)),
-        row_by_side("value", sides, lambda side: signed(side.value)),
-        row_by_side("outcome", sides, lambda side: signed(side.outcome)),
+        row_by_side(
+            "  share of positions that repeat", jensen, lambda side: share(side.repeated_share)
+        ),
+        row_by_side("win/draw/loss loss on fresh games", sides, lambda side: number(side.wdl_loss)),
+        row_by_side("mean value", sides, lambda side: signed(side.value)),
+        row_by_side("mean outcome", sides, lambda side: signed(side.outcome)),
     ]
     for name in CLASSES:
         shares = {side: of_side.classes[name] for side, of_side in sides.items()}
-        rows.append(row_by_side(f"share of {name}", shares, share))
+        rows.append(row_by_side(f"positions of {ENDED[name]} games", shares, share))
     for name in CLASSES:
         scores = {side: of_side.f1[name] for side, of_side in sides.items()}
-        rows.append(row_by_side(f"F1 of {name}", scores, number))
+        rows.append(row_by_side(f"F1, {name}", scores, number))
     rows.append(row_by_side("F1, mean", sides, lambda side: number(side.macro_f1)))
     rows.append(
-        row_by_side("open nodes with FPU < -1", figures.starved, lambda side: share(side.share))
+        row_by_side("starved nodes (FPU < -1)", figures.starved, lambda side: share(side.share))
     )
     return aligned(rows + _truth_rows(figures))
 
@@ -143,14 +169,12 @@ def _truth_rows(figures: Figures) -> Rows:
         return []
     rows: Rows = []
     for player, rates in judged.blunders.items():
-        name = "network alone" if player == "network" else f"search, {player}"
-        rows.append(
-            row_by_side(f"blunders (exact), {name}", rates, lambda side: share(side.blunders))
-        )
+        title = f"blunders, {PLAYERS[player]}"
+        rows.append(row_by_side(title, rates, lambda side: share(side.blunders)))
     return [
         *rows,
-        row_by_side("value against the truth, bias", judged.value, lambda off: signed(off.bias)),
-        row_by_side("value against the truth, error", judged.value, lambda off: signed(off.error)),
+        row_by_side("value - truth, mean", judged.value, lambda off: signed(off.bias)),
+        row_by_side("|value - truth|, mean", judged.value, lambda off: number(off.error)),
     ]
 
 
@@ -158,14 +182,15 @@ def _truth_rows(figures: Figures) -> Rows:
 
 
 def _searches(figures: Figures) -> list[str]:
-    rows: Rows = [["searched anew", *SIDES]]
+    weight = "" if figures.search is None else f"{figures.search.lambda_steps:g}"
+    rows: Rows = [["searched again, without noise", *SIDES]]
     rows += _difference_rows("clamp on/off", figures.clamp)
-    rows += _difference_rows("lambda as it is/0", figures.steps_head)
+    rows += _difference_rows(f"lambda {weight}/0", figures.steps_head)
     parts = [aligned(rows)] if len(rows) > 1 else []
     if figures.repeats:
         parts.append(
             "\n".join(
-                f"{searches.repeats} searches of the {name} with noise: entropy "
+                f"{searches.repeats} searches of the {name} with noise: mean entropy "
                 f"{searches.entropy:.2f}, Jensen gap {searches.gap:.3f}"
                 for name, searches in figures.repeats.items()
             )
@@ -177,10 +202,10 @@ def _difference_rows(title: str, differences: dict[str, SearchDifference] | None
     if differences is None:
         return []
     cells: dict[str, Callable[[SearchDifference], str]] = {
-        "another move chosen": lambda side: share(side.other_move),
-        "distance of visits": lambda side: number(side.distance, 3),
-        "visits of the second move": lambda side: _pair(side.second_visits),
-        "moves not tried": lambda side: _pair(side.untried_moves),
+        "different move": lambda side: share(side.other_move),
+        "distance of the visits": lambda side: number(side.distance, 3),
+        "visits of the second-best move": lambda side: _pair(side.second_visits),
+        "untried moves": lambda side: _pair(side.untried_moves),
     }
     return [row_by_side(f"{title}: {what}", differences, cell) for what, cell in cells.items()]
 
@@ -193,21 +218,22 @@ def _rest(figures: Figures) -> str:
     lines = []
     if (outcomes := figures.outcomes) is not None:
         lines.append(
-            f"outcomes of {outcomes.games} games: first {outcomes.first_wins:.0%}, second "
-            f"{outcomes.second_wins:.0%}, draws {outcomes.draws:.0%}"
+            f"{counted(outcomes.games, 'game')}: the first player won {outcomes.first_wins:.0%}, "
+            f"the second {outcomes.second_wins:.0%}; {outcomes.draws:.0%} were drawn"
         )
     if (gate := figures.acceptance) is not None:
         halves = ""
         if gate.early is not None:
             halves = (
-                f"; first half {gate.early:.0%} (50-70 % is usual), second half "
-                f"{gate.late:.0%} (20-40 %)"
+                f": {gate.early:.0%} in the first half (50-70% is usual), {gate.late:.0%} in the "
+                "second (20-40%)"
             )
-        lines.append(f"accepted {gate.rate:.0%} of {gate.decisions} candidates{halves}")
+        candidates = counted(gate.decisions, "candidate")
+        lines.append(f"the gate accepted {gate.rate:.0%} of {candidates}{halves}")
     if (buffer := figures.buffer) is not None and buffer.iterations_held is not None:
         lines.append(
-            f"buffer of {buffer.capacity:,} positions: {buffer.iterations_held:.0f} iterations of "
-            f"{buffer.positions_per_iteration:.0f}"
+            f"the buffer of {buffer.capacity:,} positions holds {buffer.iterations_held:,.0f} "
+            f"iterations of {buffer.positions_per_iteration:,.0f}"
         )
     lines.append(judge_line(figures.truth.available, figures.truth.judge))
     return "\n".join(lines)

@@ -101,7 +101,7 @@ def _checked(entry: WatchedPosition, key: str, iteration: int, game: Game) -> Wa
         going_on = game.result(game.play_all(entry.moves)) == Result.GOING_ON
     except InputError:
         going_on = False
-    # A rounded sum of probabilities, of which a move that is not legal may have a little.
+    # Probabilities are rounded, so their sum is only near 1.
     fits = len(entry.policy) == game.actions and 0.5 < sum(entry.policy) < 1.5
     if going_on and fits and min(entry.policy) >= 0:
         return entry

@@ -22,7 +22,7 @@ OTHER_MOVE = 0.05
 
 # Total-variation distance of the visits with the steps head at its lambda and at 0. It is meant to
 # choose among equals; when 15 visits of 100 go elsewhere, it has tipped the search from spread to
-# winner-takes-all. (Not the chosen move: among equal visits that changes by a hair.)
+# winner-takes-all. (Not the chosen move: among equal visits the smallest change decides it.)
 STEPS_DISTANCE = 0.15
 
 # c at the end of a search over c at its beginning: below 5 % the "dynamic" part does nothing.
@@ -45,15 +45,15 @@ def starvation(figures: Figures) -> Iterator[Finding]:
         share = figures.starved[side].share
         if share is None or share <= STARVED:
             continue
-        where = f"{share:.0%} of the {side} player's nodes with an untried move"
+        nodes = f"{share:.0%} of the {side} player's nodes with an untried move"
         if search.fpu_clamp:
-            sentence = f"the clamp holds {where} at -1; without it they would be starved"
+            sentence = f"the clamp holds {nodes} at -1; without it they would be starved"
             yield Finding("note", "starvation", side, share, sentence)
             continue
         sentence = (
-            f"{where} rate it below a proven loss (V - {search.fpu_reduction:g} sqrt(seen) < -1), "
-            f"so the {side} player's search is starved: use --fpu-clamp, or the gentler "
-            "--fpu-dynamic"
+            f"{nodes} rate that move below a proven loss (V - {search.fpu_reduction:g} "
+            "sqrt(tried priors) < -1), so that side's search is starved: use --fpu-clamp, or the "
+            "gentler --fpu-dynamic"
         )
         options = ("--fpu-clamp", "--fpu-dynamic")
         yield Finding("wrong", "starvation", side, share, sentence, options)
@@ -67,8 +67,8 @@ def clamp_changes(figures: Figures) -> Iterator[Finding]:
         if difference.other_move <= OTHER_MOVE:
             continue
         sentence = (
-            f"with the clamp the search would choose another move in {difference.other_move:.0%} "
-            f"of the {side} player's positions: use --fpu-clamp"
+            f"with the clamp the search would choose a different move in "
+            f"{difference.other_move:.0%} of the {side} player's positions: use --fpu-clamp"
         )
         yield Finding("wrong", "clamp", side, difference.other_move, sentence, ("--fpu-clamp",))
 
@@ -99,9 +99,9 @@ def constant_exploration(figures: Figures) -> Iterator[Finding]:
         return
     lively = search.c_init + math.log(2)
     sentence = (
-        f"c_puct is in effect constant: {search.c_first:.3f} at the first visit and "
-        f"{search.c_last:.3f} after {search.sims} simulations (c_base is "
-        f"{search.c_base_factor:g} times them); if it is meant to grow, --c-base-factor 1 "
+        f"c_puct is practically constant: {search.c_first:.3f} at the first visit and "
+        f"{search.c_last:.3f} after {search.sims} simulations, because c_base is "
+        f"{search.c_base_factor:g} times their number; if c_puct should grow, --c-base-factor 1 "
         f"takes it to {lively:.2f}"
     )
     yield Finding("note", "exploration", None, growth, sentence, ("--c-base-factor",))
@@ -117,9 +117,8 @@ def contradiction(figures: Figures) -> Iterator[Finding]:
             continue
         sentence = (
             f"the {side} player's targets contradict each other: Jensen gap {jensen.gap:.2f} nats "
-            f"over the {jensen.repeated_share:.0%} of its positions met more than once; steadier "
-            "ones come from more --sims, less noise (--noise-steps, --noise-eps), shorter "
-            "--temp-moves"
+            f"over the {jensen.repeated_share:.0%} of its positions that occur more than once; use "
+            "more --sims, less noise (--noise-steps, --noise-eps) or fewer --temp-moves"
         )
         options: tuple[str, ...] = ("--sims", "--noise-steps", "--noise-eps", "--temp-moves")
         yield Finding("wrong", "contradiction", side, jensen.gap, sentence, options)
@@ -130,8 +129,8 @@ def repeats(figures: Figures) -> Iterator[Finding]:
     for name, searches in (figures.repeats or {}).items():
         if searches.gap > GAP:
             sentence = (
-                f"{searches.repeats} searches of the {name} with their noise disagree: Jensen gap "
-                f"{searches.gap:.2f} nats; use more --sims or less noise (--noise-eps)"
+                f"{searches.repeats} searches of the {name}, each with its own noise, disagree: "
+                f"Jensen gap {searches.gap:.2f} nats; use more --sims or less noise (--noise-eps)"
             )
             options = ("--sims", "--noise-eps")
             yield Finding("wrong", "repeated searches", None, searches.gap, sentence, options)

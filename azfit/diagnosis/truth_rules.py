@@ -14,15 +14,16 @@ from azfit.diagnosis.truth import PositionTruth
 # Share of a side's moves that give a result away.
 BLUNDERS = 0.05
 
-# The second player's right reply was aimed at above 60 %.
+# What the users of the reference runs aimed at for the second player's right reply.
 RIGHT_MOVE = 0.6
 
 
-def kept_how(truth: PositionTruth) -> str:
-    """What the right moves of a position do to its result."""
-    if not truth.keeps_anyway:
-        return "kept"
-    return "put off longest" if truth.result == "loss" else "reached soonest"
+def merit(truth: PositionTruth) -> str:
+    """What the right moves of a position do, as in "keep the win"."""
+    verb, rest = "keep", f"the {truth.result}"
+    if truth.keeps_anyway:
+        verb, rest = ("lose", "latest") if truth.result == "loss" else ("win", "soonest")
+    return f"{verb}{'s' if len(truth.right) == 1 else ''} {rest}"
 
 
 @rule("the right moves", iterations=SETTLED)
@@ -31,10 +32,10 @@ def right_move(figures: Figures) -> Iterator[Finding]:
         probability = truth.probability
         if truth.all_alike or probability is None or probability >= RIGHT_MOVE:
             continue
+        moves = f"right move{'s' if len(truth.right) > 1 else ''} {' '.join(truth.right)}"
         sentence = (
-            f"the network gives {probability:.0%} to the right moves of the {name} "
-            f"({' '.join(truth.right)}: the {truth.result} is {kept_how(truth)} by them); "
-            f"aim above {RIGHT_MOVE:.0%}"
+            f"at the {name} the network gives only {probability:.0%} to the {moves}, which "
+            f"{merit(truth)} (aim for {RIGHT_MOVE:.0%} or more): train longer, or use more --sims"
         )
         yield Finding("wrong", "truth", truth.side, probability, sentence, ("--sims",))
 
@@ -47,7 +48,7 @@ def blunders(figures: Figures) -> Iterator[Finding]:
     for side, rate in figures.sample_truth.blunders.get(player, {}).items():
         if rate.blunders > BLUNDERS:
             sentence = (
-                f"the search gives a result away in {rate.blunders:.1%} of the {side} player's "
+                f"the search gives the result away in {rate.blunders:.1%} of the {side} player's "
                 "positions: train longer, or use more --sims"
             )
             yield Finding("wrong", "blunders", side, rate.blunders, sentence, ("--sims",))
