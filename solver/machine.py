@@ -1,7 +1,8 @@
-"""What this machine has for us: cores, memory, and zeroed memory for tables."""
+"""What this machine offers: cores, memory, and zeroed memory for tables."""
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import os
 from pathlib import Path
@@ -38,24 +39,47 @@ def _quota(cgroups: Path) -> int | None:
     return -(-int(limit) // int(period))
 
 
-def available_memory() -> int:
-    """Bytes that can be had without swapping."""
+def available_memory(cgroups: Path = CGROUPS) -> int:
+    """Bytes that can be had without swapping, or less where a container has a limit."""
+    limit = _memory_left(cgroups)
+    return _free_memory() if limit is None else min(_free_memory(), limit)
+
+
+def _free_memory() -> int:
     try:
         for line in Path("/proc/meminfo").read_text().splitlines():
             if line.startswith("MemAvailable:"):
                 return int(line.split()[1]) * 1024
-    except OSError:
+    except OSError:  # not on macOS
         pass
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def _memory_left(cgroups: Path) -> int | None:
+    """What a container's limit leaves, cached files counted as free; None without a limit."""
+    for folder, limit, used in (
+        (cgroups, "memory.max", "memory.current"),  # version 2, "max" for no limit
+        (cgroups / "memory", "memory.limit_in_bytes", "memory.usage_in_bytes"),  # version 1
+    ):
+        try:
+            most, now = (int((folder / name).read_text()) for name in (limit, used))
+            statistics = (folder / "memory.stat").read_text().splitlines()
+            figures = dict(line.split() for line in statistics)
+            cached = int(figures["inactive_file"]) + int(figures["active_file"])
+        except (OSError, ValueError, KeyError):
+            continue
+        return max(0, most - now + cached)
+    return None
 
 
 def zeroed(dtype: Any, count: int) -> NDArray[Any]:
     """Zeroed memory in huge pages where the system has them: tables are read at random."""
     size = max(1, count * np.dtype(dtype).itemsize)
     try:
-        memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE)  # of no file, so anonymous
     except (OSError, OverflowError) as error:
-        raise NoRoomError(f"{size:,} bytes of memory cannot be had: {error}") from error
-    if hasattr(mmap, "MADV_HUGEPAGE"):
+        why = error.strerror if isinstance(error, OSError) else error
+        raise NoRoomError(f"cannot get {size:,} bytes of memory: {why}") from error
+    with contextlib.suppress(AttributeError, OSError):  # macOS, or a Linux without huge pages
         memory.madvise(mmap.MADV_HUGEPAGE)
     return np.frombuffer(memory, dtype)[:count]

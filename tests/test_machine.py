@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import subprocess
 import sys
@@ -83,5 +84,46 @@ def test_memory_is_zeroed_or_refused_in_one_line() -> None:
     assert available_memory() > 1 << 20
     memory = zeroed(np.uint64, 1000)
     assert memory.dtype == np.uint64 and memory.shape == (1000,) and not memory.any()
-    with pytest.raises(NoRoomError, match="cannot be had"):
+    with pytest.raises(NoRoomError, match="cannot get 4,611,686,018,427,387,904 bytes of memory"):
         zeroed(np.uint8, 1 << 62)
+
+
+def test_memory_needs_nothing_that_linux_alone_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("MAP_ANONYMOUS", "MAP_ANON", "MADV_HUGEPAGE"):
+        monkeypatch.delattr(mmap, name, raising=False)
+    assert zeroed(np.uint8, 5).tolist() == [0] * 5
+
+
+def test_a_system_without_huge_pages_gives_memory_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class WithoutHugePages(mmap.mmap):
+        def madvise(self, *_: int) -> None:
+            raise OSError(22, "Invalid argument")
+
+    monkeypatch.setattr(mmap, "mmap", WithoutHugePages)
+    assert zeroed(np.int64, 3).tolist() == [0] * 3
+
+
+@pytest.mark.parametrize(
+    ("folder", "limit", "used"),
+    [
+        (".", "memory.max", "memory.current"),
+        ("memory", "memory.limit_in_bytes", "memory.usage_in_bytes"),
+    ],
+)
+def test_a_containers_limit_of_memory_counts(
+    tmp_path: Path, folder: str, limit: str, used: str
+) -> None:
+    """What it has used does not, cached files excepted."""
+    place = tmp_path / folder
+    place.mkdir(exist_ok=True)
+    assert available_memory(tmp_path) == pytest.approx(available_memory(), rel=0.2)
+    (place / limit).write_text("3000000\n")
+    (place / used).write_text("2000000\n")
+    (place / "memory.stat").write_text("anon 100\nactive_file 400000\ninactive_file 50000\n")
+    assert available_memory(tmp_path) == 1_450_000
+    (place / used).write_text("9000000\n")
+    assert available_memory(tmp_path) == 0
+    (place / limit).write_text("max\n")
+    assert available_memory(tmp_path) > 10**8
