@@ -7,7 +7,6 @@ slice by slice. Transform t carries the piece on cell c to ``Symmetry(n).image[t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -72,22 +71,9 @@ def node_count(rules: Rules) -> int:
     return slice_bases(rules)[-1]
 
 
-def position_arrays(
-    positions: Sequence[Position], rules: Rules
-) -> tuple[Int8Array, Int8Array, Int8Array]:
-    """Positions as arrays: x and y int8 [N, m], -1 for no piece; to_move int8 [N], 0 = X."""
-    x = np.full((len(positions), rules.m), -1, np.int8)
-    y = np.full((len(positions), rules.m), -1, np.int8)
-    to_move = np.zeros(len(positions), np.int8)
-    for i, position in enumerate(positions):
-        x[i, : len(position.x)] = position.x
-        y[i, : len(position.y)] = position.y
-        to_move[i] = position.to_move == "y"
-    return x, y, to_move
-
-
 def position_at(x: Int8Array, y: Int8Array, to_move: Int8Array, row: int, rules: Rules) -> Position:
-    """The position in one row of such arrays."""
+    """The position in one row of arrays: x and y int8 [N, m], -1 for no piece; to_move int8 [N],
+    0 for X."""
     queues = [tuple(int(cell) for cell in queue[row] if cell >= 0) for queue in (x, y)]
     return Position(queues[0], queues[1], "y" if to_move[row] else "x", rules)
 

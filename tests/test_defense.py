@@ -13,7 +13,7 @@ from solver.defense import check_defense
 from solver.defense_match import EARLY_WIN, INCONSISTENT, LATE_WIN, LOST, LOST_EARLY, NO_LOSS
 from solver.defense_sample import in_any_view, move_worth, sample_positions
 from solver.errors import InputError
-from solver.index import find_nodes, look_up_positions, node_count, position_arrays
+from solver.index import find_nodes, look_up_positions, node_count
 from solver.kernels import Crew
 from solver.manifest import NewFile
 from solver.playout import Positions, is_open, winning_cells
@@ -347,7 +347,7 @@ def test_a_missing_y_win_file_is_caught_by_the_threats_it_lets_pass(tmp_path, so
 def test_mismatched_need_counting_is_caught(tables, rules, need):
     labels = solve_canonical(rules.n, rules.m, rules.k, need, "distinct")
     positions = [Position(x, y, "xy"[side], rules) for x, y, side in labels]
-    nodes, _ = find_nodes(*position_arrays(positions, rules), rules)
+    nodes, _ = find_nodes(*Positions.of(positions, rules).arrays, rules)
     values = np.full(node_count(rules), IMPOSSIBLE, np.uint8)
     values[nodes] = [byte_of(*value) for value in labels.values()]
     table = tables(rules, values)

@@ -20,7 +20,8 @@ from solver import (
     symmetry_of,
     write_table,
 )
-from solver.index import look_up_positions, node_count, position_arrays
+from solver.index import look_up_positions, node_count
+from solver.playout import Positions
 
 NAMES = {1: "win", 0: "draw", -1: "loss"}
 
@@ -49,7 +50,7 @@ def default(tmp_path_factory):
 def test_probe_and_probe_many_equal_brute_force(small):
     truth = brute_force_solve(all_positions(3, 3, 3), 3, 3, 3)
     positions = [as_position(plain, small.rules) for plain in truth]
-    results, plies = small.probe_many(*position_arrays(positions, small.rules))
+    results, plies = small.probe_many(*Positions.of(positions, small.rules).arrays)
     assert results.dtype == np.int8
     assert plies.dtype == np.int16
     assert list(results) == [result for result, _ in truth.values()]
@@ -61,7 +62,7 @@ def test_probe_and_probe_many_equal_brute_force(small):
 def test_a_solution_in_memory_answers_as_its_file_does(small, in_memory):
     truth = brute_force_solve(all_positions(3, 3, 3), 3, 3, 3)
     positions = [as_position(plain, small.rules) for plain in truth]
-    arrays = position_arrays(positions, small.rules)
+    arrays = Positions.of(positions, small.rules).arrays
     with in_memory as table:
         for ours, theirs in zip(table.probe_many(*arrays), small.probe_many(*arrays), strict=True):
             assert np.array_equal(ours, theirs)
@@ -188,7 +189,7 @@ def test_get_gives_the_default_for_what_has_no_value_and_not_for_damage(copy33, 
 def test_a_closed_table_says_so(copy33, name):
     rules = Rules(3, 3, 3)
     start = rules.start()
-    arrays = position_arrays([start], rules)
+    arrays = Positions.of([start], rules).arrays
     with open_table(copy33 / name) as table:
         table.probe(start)
     for use in (

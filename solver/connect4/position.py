@@ -125,7 +125,3 @@ class Connect4Position:
         if integer("column", column) not in self.legal_moves():
             raise InputError(f"column {column} is not a legal move in '{self}'")
         return Connect4Position((*self.columns, column))
-
-    def mirrored(self) -> Connect4Position:
-        """Left and right exchanged."""
-        return Connect4Position(tuple(COLUMNS + 1 - column for column in self.columns))
