@@ -48,7 +48,7 @@ def checkpoint_path(name: str | Path) -> Path:
 def player_name(name: str | Path) -> str:
     """What the player of this checkpoint is called: its file's name, or its run's."""
     path = Path(name)
-    return path.name if path.is_dir() else checkpoint_path(name).stem
+    return path.resolve().name if path.is_dir() else checkpoint_path(name).stem
 
 
 def load_player(

@@ -104,10 +104,8 @@ def test_a_run_is_accepted_wherever_a_checkpoint_is(
     monkeypatch.setattr("sys.stdin", io.StringIO("quit\n"))
     played = fadefour("play", "--against", run, "--data", tmp_path)
     assert played.code == 0 and "run is the other side" in played.out, played.err
-    other_game = fadefour(
-        "self-play", "--init", run, "--run", tmp_path / "new", "--game", "connect4"
-    )
-    refused(other_game, run / "best.safetensors", "drop-3-3-3")  # what it begins with is that file
+    new = ("--run", tmp_path / "new", "--game", "connect4")
+    refused(fadefour("self-play", "--init", run, *new), "drop-3-3-3")  # the network was read
     (tmp_path / "empty").mkdir()
     for command in (("grade",), ("certify",), ("match", small), ("play", "--against")):
         refused(fadefour(*command, tmp_path / "empty"), "best.safetensors")

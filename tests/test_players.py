@@ -229,7 +229,9 @@ def test_a_network_is_loaded_and_asked_for_a_move_as_documented() -> None:
         azfit.load_player("shipped", sims=0)
 
 
-def test_the_folder_of_a_run_means_its_best_network(tmp_path: Path) -> None:
+def test_the_folder_of_a_run_means_its_best_network(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     torch = pytest.importorskip("torch")
     from azfit.checkpoint import save_checkpoint
     from azfit.network import Network, NetworkConfig
@@ -251,6 +253,8 @@ def test_the_folder_of_a_run_means_its_best_network(tmp_path: Path) -> None:
     assert player.name == "four" and player.game.name == "connect4" and not player.canonical
     assert player.sha256 == azfit.load_player(saved).sha256
     assert azfit.load_player(saved).name == "step-000000001"
+    monkeypatch.chdir(run)
+    assert azfit.load_player(".").name == "four"
 
 
 @pytest.mark.parametrize(("sims", "boards"), [(None, 1 << 12), (5, 1 << 10)])
