@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from azfit.diagnosis.run_history import WatchedHistory, watched
 from azfit.diagnosis.truth import PositionTruth, judge_for, watched_truths
+from azfit.diagnosis.watched_history import WatchedHistory, watched
 from azfit.games import Game, game_by_name
 from azfit.self_play.iteration import SIDES, Assessment, Games, Iteration, Training
 from solver.errors import FadefourError
@@ -18,7 +18,10 @@ Iterations = Sequence[Iteration]
 
 # One colour per side in every panel; dashed is what was aimed at (targets, outcomes).
 COLOURS = {"first": "tab:blue", "second": "tab:red"}
+WIDTHS = {"first": 3.0, "second": 1.2}  # both can be seen where they are equal
 NEUTRAL = "tab:gray"
+
+MOST_MARKS = 60
 
 # A little more than the range, so that a line along its end is not hidden by the frame.
 SHARES, VALUES = (-0.03, 1.03), (-1.05, 1.05)
@@ -94,7 +97,12 @@ Point = tuple[int, float | None]
 def _plot(axis: Axis, points: Iterable[Point], **style: Any) -> None:
     known = [(iteration, value) for iteration, value in points if value is not None]
     if known:
-        axis.plot(*zip(*known, strict=True), marker=".", **style)
+        axis.plot(*zip(*known, strict=True), marker=_marker(len(known)), **style)
+
+
+def _marker(points: int) -> str | None:
+    """Where there are many, marks would hide whether a line is dashed."""
+    return "." if points <= MOST_MARKS else None
 
 
 # ---- the panels ----------------------------------------------------------------------
@@ -134,7 +142,8 @@ def _fresh_games(axis: Axis, iterations: Iterations, entries: Sequence[Entry]) -
         for label, style, get in entries:
             points = [(number, get(assessment)) for number, assessment in assessed]
             name = f"{side}, {label}" if label else side
-            _plot(axis, points, color=COLOURS[side], linestyle=style, label=name)
+            look = {"color": COLOURS[side], "linewidth": WIDTHS[side], "linestyle": style}
+            _plot(axis, points, label=name, **look)
 
 
 def _entropies(axis: Axis, iterations: Iterations) -> None:
@@ -213,8 +222,7 @@ def _starved(axis: Axis, iterations: Iterations) -> None:
             for iteration in iterations
             if iteration.games is not None and iteration.games.open[side]
         ]
-        width = 4 if side == 0 else 1.5  # the first player's shows where both are equal
-        _plot(axis, points, color=COLOURS[name], label=name, linewidth=width)
+        _plot(axis, points, color=COLOURS[name], linewidth=WIDTHS[name], label=name)
     _from_zero(axis, 0.05)
 
 
@@ -236,5 +244,5 @@ def _policy(axis: Axis, history: WatchedHistory, iterations: Iterations, name: s
         if iteration.watch is not None and name in iteration.watch.by_name()
     ]
     for move in history.leading:
-        axis.plot(numbers, move.series, marker=".", label=move.label)
+        axis.plot(numbers, move.series, marker=_marker(len(numbers)), label=move.label)
     axis.set_ylim(*SHARES)

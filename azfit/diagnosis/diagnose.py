@@ -47,6 +47,7 @@ from azfit.diagnosis.truth import (
     value_offsets,
     watched_truths,
 )
+from azfit.diagnosis.watched_history import watched
 from azfit.evaluation_cache import EvaluationCache
 from azfit.games import Game, State, States, game_by_name
 from azfit.inference import NetworkEvaluator
@@ -229,7 +230,7 @@ def figures_of(subject: Subject, judge: Judge | None, judge_name: str) -> Figure
         start_result=None if start is None else start.result,
         truth=truth,
         search=history.search_figures(config),
-        watch=history.watched(iterations or now_watched(subject), game, truth.positions),
+        watch=watched(iterations or now_watched(subject), game, truth.positions),
         policy_loss=history.policy_loss(iterations),
         value_loss=history.value_loss(config, iterations),
         acceptance=history.acceptance(config, iterations),

@@ -15,10 +15,10 @@ from azfit.diagnosis.run_history import (
     SideFigures,
     Starvation,
     ValueLoss,
-    WatchedHistory,
 )
 from azfit.diagnosis.search_check import RepeatedSearches, SearchDifference
 from azfit.diagnosis.truth import PositionTruth, SampleTruth
+from azfit.diagnosis.watched_history import WatchedHistory
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ def number(value: float | None, digits: int = 2) -> str:
 
 
 def signed(value: float | None) -> str:
-    return "-" if value is None else f"{value:+.2f}"
+    return "-" if value is None else f"{round(value, 2) + 0.0:+.2f}"  # never -0.00
 
 
 def share(value: float | None) -> str:

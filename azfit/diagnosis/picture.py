@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from azfit.diagnosis.diagnose import Diagnosis
 from azfit.diagnosis.figures import Figures
+from azfit.diagnosis.layout import number, share, signed
 from azfit.self_play.iteration import SIDES
 from solver.plotting import pyplot, save_png
 
@@ -28,9 +29,9 @@ def draw_diagnosis(diagnosis: Diagnosis, png: Path) -> None:
         axis.set_title(f"{name}: leading moves")
         if name in figures.watch:
             _position(axis, figures, name)
-    _bars(axes[2], "policy entropy (nats)", _entropies(figures), nats)
+    _bars(axes[2], "policy entropy (nats)", _entropies(figures), number)
     _bars(axes[3], "value and outcome", _values(figures), signed)
-    _bars(axes[4], "search", _searches(figures), percent)
+    _bars(axes[4], "search", _searches(figures), share)
     axes[2].margins(y=0.1)
     axes[3].set_ylim(-1.08, 1.08)
     axes[4].set_ylim(0, 1.08)
@@ -75,7 +76,7 @@ def _position(axis: Axis, figures: Figures, name: str) -> None:
     if figures.repeats:
         policy = figures.repeats[name].policy
         bars["searches"] = [sum(policy[action] for action in move.actions) for move in leading]
-    _grouped_bars(axis, labels, bars, percent)
+    _grouped_bars(axis, labels, bars, share)
     axis.set_ylim(0, 1.08)
 
 
@@ -87,8 +88,8 @@ def _bars(axis: Axis, title: str, bars: Bars, write: Callable[[float], str]) -> 
 def _grouped_bars(axis: Axis, labels: list[str], bars: Bars, write: Callable[[float], str]) -> None:
     """Each bar with its figure, so that 0 is visible, and not confused with what is unknown."""
     width = 0.8 / len(bars)
-    for number, (name, values) in enumerate(bars.items()):
-        places = [i + (number + 0.5) * width - 0.4 for i in range(len(labels))]
+    for place, (name, values) in enumerate(bars.items()):
+        places = [i + (place + 0.5) * width - 0.4 for i in range(len(labels))]
         drawn = axis.bar(places, [value or 0.0 for value in values], width, label=name)
         written = ["no data" if value is None else write(value) for value in values]
         axis.bar_label(drawn, written, fontsize="x-small", padding=2)
@@ -96,15 +97,3 @@ def _grouped_bars(axis: Axis, labels: list[str], bars: Bars, write: Callable[[fl
     axis.set_xticks(range(len(labels)), labels, fontsize="small")
     axis.grid(alpha=0.3, axis="y")
     axis.legend(**LEGEND)
-
-
-def percent(value: float) -> str:
-    return f"{value:.1%}"
-
-
-def nats(value: float) -> str:
-    return f"{value:.2f}"
-
-
-def signed(value: float) -> str:
-    return f"{value:+.2f}"

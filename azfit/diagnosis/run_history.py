@@ -6,15 +6,12 @@ One iteration is a few dozen games, so "now" is the mean over the last ``LATELY`
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from azfit.diagnosis.oscillation import LeadingMove, leading_moves, legal_entropy
-from azfit.diagnosis.truth import PositionTruth
-from azfit.games import Game, Result
 from azfit.self_play.assessment import f1_scores, mean_f1
 from azfit.self_play.iteration import (
     CLASSES,
@@ -24,9 +21,7 @@ from azfit.self_play.iteration import (
     Games,
     Iteration,
     MatchResult,
-    WatchedPosition,
 )
-from solver.errors import CorruptTableError, InputError
 
 if TYPE_CHECKING:
     from azfit.self_play.config import SelfPlayConfig
@@ -44,71 +39,6 @@ def mean(values: Iterable[float | None]) -> float | None:
     """Of the values that are known."""
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else None
-
-
-# ---- the watched positions -----------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class WatchedHistory:
-    """The network's answers in one position over a run."""
-
-    moves: list[int]
-    """That lead to the position."""
-    side: str
-    value: float
-    """Of the last iteration."""
-    values: list[float]
-    iterations: int
-    entropy: float
-    """Of the policy of the last iteration."""
-    leading: list[LeadingMove]
-
-
-def watched(
-    iterations: Sequence[Iteration], game: Game, truths: Mapping[str, PositionTruth]
-) -> dict[str, WatchedHistory]:
-    """The start and the reply over time; truths: what an exact judge says of them, if there is
-    one."""
-    histories = {}
-    for name in ("start", "reply"):
-        entries = [
-            _checked(iteration.watch.by_name()[name], f"watch.{name}", iteration.iteration, game)
-            for iteration in iterations
-            if iteration.watch is not None and name in iteration.watch.by_name()
-        ]
-        if not entries:
-            continue
-        last = entries[-1]
-        state = game.play_all(last.moves)
-        truth = truths.get(name)
-        right = [] if truth is None or truth.all_alike else truth.right
-        histories[name] = WatchedHistory(
-            moves=list(last.moves),
-            side=SIDES[game.to_move(state)],
-            value=last.value,
-            values=[round(entry.value, 4) for entry in entries],
-            iterations=len(entries),
-            entropy=legal_entropy(game, state, last.policy),
-            leading=leading_moves(game, state, [entry.policy for entry in entries], right),
-        )
-    return histories
-
-
-def _checked(entry: WatchedPosition, key: str, iteration: int, game: Game) -> WatchedPosition:
-    """The entry, if it is a position of this game with a policy for its moves."""
-    try:
-        going_on = game.result(game.play_all(entry.moves)) == Result.GOING_ON
-    except InputError:
-        going_on = False
-    # Probabilities are rounded, so their sum is only near 1.
-    fits = len(entry.policy) == game.actions and 0.5 < sum(entry.policy) < 1.5
-    if going_on and fits and min(entry.policy) >= 0:
-        return entry
-    raise CorruptTableError(
-        f"'{key}' of iteration {iteration} in metrics.jsonl is no position and policy of "
-        f"{game.name}: restore or remove that line"
-    )
 
 
 # ---- by side -------------------------------------------------------------------------

@@ -141,10 +141,7 @@ def judge_for(game: Game, folder: Path) -> tuple[Judge | None, str]:
         try:
             judge = TableJudge(game, folder)
         except MissingTableError:
-            return (
-                None,
-                f"no table in '{folder}': {solve_command(game.rules, folder)}, then give --data",
-            )
+            return None, f"no table in '{folder}': {solve_command(game.rules, folder)}"
     elif game.name == "connect4":
         judge = Connect4Judge(game)
     else:
