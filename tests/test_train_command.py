@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -187,6 +188,26 @@ def test_a_run_has_one_writer(train: Command, tmp_path: Path, trained: Path) -> 
         assert_one_line(train("--run", tmp_path / "new", *TINY), "another fadefour is writing")
     with writing_in(trained):
         assert_one_line(train("--run", trained, "--resume"), "another fadefour")
+
+
+def test_an_interrupted_run_says_how_to_go_on(
+    train: Command, solved33: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learn = Run.learn
+
+    def learn_then_press(run: Run, fraction: float) -> dict[str, float]:
+        signal.raise_signal(signal.SIGINT)
+        return learn(run, fraction)
+
+    monkeypatch.setattr(Run, "learn", learn_then_press)
+    run = tmp_path / "a run"
+    ended = train("--run", run, *TINY, "--threads", 1)
+    monkeypatch.undo()
+    assert ended.code == 130
+    command = f"fadefour train-from-oracle --run '{run}' --resume --data {solved33}"
+    assert f"to go on: {command}\n" in ended.err
+    resumed = train("--run", run, "--resume")
+    assert resumed.code == 0 and "5 steps of 16 positions" in resumed.out
 
 
 # ---- bad input -----------------------------------------------------------------------

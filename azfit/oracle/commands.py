@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -117,17 +118,16 @@ def train_command(
         if typed_threads is not None:
             config = replace(config, threads=typed_threads)
         stream = None if as_json else sys.stderr
+        data = "" if folder == Path("data") else f" --data {shlex.quote(str(folder))}"
+        run = shlex.quote(str(run_folder))
         try:
             _, report = train_from_oracle(config, table, run_folder, resume=resume, stream=stream)
         except KeyboardInterrupt:
             if stream is not None:
-                click.echo(
-                    f"to go on: fadefour train-from-oracle --run {run_folder} --resume", err=True
-                )
+                command = f"fadefour train-from-oracle --run {run} --resume{data}"
+                click.echo(f"to go on: {command}", err=True)
             raise
-    data = "" if folder == Path("data") else f" --data {folder}"
-    next_step = f"next: fadefour grade {run_folder}{data}"
-    show(as_json, report.to_dict(), f"{report.text()}\n{next_step}")
+    show(as_json, report.to_dict(), f"{report.text()}\nnext: fadefour grade {run}{data}")
 
 
 def _typed() -> set[str]:
