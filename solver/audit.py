@@ -51,7 +51,7 @@ class Audit:
 
     def __str__(self) -> str:
         return (
-            f"{self.checked:,} positions checked forwards: {self.right.win:,} won, "
+            f"{self.checked:,} positions checked against their successors: {self.right.win:,} won, "
             f"{self.right.loss:,} lost, {self.right.finished:,} over, {self.right.draw:,} drawn, "
             f"{self.right.impossible:,} cannot occur, {self.wrong:,} wrong"
         )
@@ -76,7 +76,7 @@ def audit_table(
             counts.append(count)
             lib.ff_audit_slice(checker, values, work, count)
 
-        progress.begin(f"audit, {counted(pieces, 'piece')}", checker.items, "beginning")
+        progress.begin(f"audit, {counted(pieces, 'piece')}", checker.items, "part")
         crew.share(checker.items, check, step=1, report=progress.reach)
         before = checked
         for count in counts:

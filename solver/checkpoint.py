@@ -1,7 +1,7 @@
-"""Leaving a long solve half-way and going on later, with the same bytes in the end.
+"""Interrupting a long solve and resuming it later, with the same bytes in the end.
 
-Between two depths the full slice's table is all there is to know; the rows to look at next are
-found again by a scan. A checkpoint is that table, written as every other file is.
+Between two depths the table of the full slice is the whole state; a scan finds the rows to look at
+next. A checkpoint is that table, written as every other file is.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class CheckpointFile:
             full[at : at + len(block)] = values
             deepest = max(deepest, int(values[values != IMPOSSIBLE].max(initial=0)))
             at += len(block)
-        depth = deepest - 1  # a checkpoint is saved only when something was settled
+        depth = deepest - 1  # a checkpoint is saved only if its depth settled something
         if manifest.counts.get("depth") != depth:
             raise CorruptTableError(
                 f"'{self.path}' is settled to depth {depth}, its manifest says "

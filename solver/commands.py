@@ -117,7 +117,7 @@ def solve_command(
         as_json,
         {**statistics.to_dict(), "written": written},
         f"solved {rules.name}: {statistics.nodes:,} positions, {results.win:,} won, "
-        f"{results.lost:,} lost, {results.draw:,} drawn, the deepest win takes "
+        f"{results.lost:,} lost, {results.draw:,} drawn; the longest forced win or loss takes "
         f"{counted_plies(statistics.deepest)}; wrote {', '.join(written)}",
     )
 

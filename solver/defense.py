@@ -1,23 +1,24 @@
 """Does the table defend? Its moves are played out on the board and judged by the rules.
 
-The AI is the side to move of a sampled position and always plays the table's best move. What the
-table calls a position is a promise: a draw is never lost, a win in d plies arrives within d
+The defender is the side to move in a sampled position and always plays the table's best move. The
+value that the table gives is a promise: a draw is never lost, a win in d plies arrives within d
 against every reply and in exactly d against the longest defence, a loss in d takes at least d
-plies against every attack and exactly d against the best one. Every position visited on the way
-repeats the promise for the rest of the line, or improves on it after a weak reply.
+plies against every attack and exactly d against the best one. Every position on the way repeats
+the promise for the rest of the line, or improves on it after a weak reply.
 
-Each position is played out in two ways: every reply of the opponent for a few plies, and from
-there as well as from the position itself one of the adversaries
+Each position is played out in two ways: against every reply of the opponent for a few plies; and
+from there, as well as from the position itself, against one of these adversaries:
 
 =======  =======================================================================================
 table    wins at once if it can, else plays the table's best reply, ties at random
-threats  wins at once if it can, else parries, then makes most threats; knows only the rules
+threats  wins at once if it can, else parries, then makes as many threats as it can; knows only the
+         rules
 random   any legal reply
 =======  =======================================================================================
 
-Whether somebody has won is decided by ``solver.playout``, never by the table. Beside that, the
+Whether somebody has won is decided by ``solver.playout``, never by the table. In addition, the
 value of every position visited must be what the values of its successors imply, and the moves
-that end the game must be called so: a wrong label that does no harm in play is found by that.
+that end the game must be marked as such: this finds wrong values that do no harm in play.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from solver.defense_sample import Candidates, Rows, chunks, look_at, sample_posi
 from solver.kernels import Crew
 from solver.progress import Progress, Silent
 from solver.table import Table
+from solver.wording import counted, counted_plies
 
 MOST_POSITIONS = 1_000_000  # takes gigabytes, and hours
 MOST_SEED = 2**63 - 1
@@ -48,7 +50,7 @@ class DefenseReport:
     """
 
     positions: int = 0  # sampled
-    threatened: int = 0  # the opponent would win next move, or some move of the mover's loses
+    threatened: int = 0  # the opponent would win next move, or the mover has moves that lose
     threatened_now: int = 0  # the opponent would win next move
     blocked: int = 0  # ... and after the table's move it cannot
     won_at_once: int = 0  # ... but the table's move wins
@@ -58,14 +60,14 @@ class DefenseReport:
     won: int = 0  # called a win, and won in the plies promised
     lost_as_promised: int = 0  # called a loss, and lost no sooner and no later
     failed: int = 0  # sampled positions with a failure
-    openings: int = 0  # positions with few pieces: all are checked, besides the sampled ones
+    openings: int = 0  # positions with few pieces: all are checked, in addition to the sample
     suspects: int = 0  # candidates whose value is not what their successors imply: failures
     failed_besides: int = 0  # openings and suspects with a failure
     lines: int = 0  # played out
     plies: int = 0  # in all lines
     checked_values: int = 0  # positions compared with their successors
     failures_by_kind: dict[str, int] = field(default_factory=dict)  # positions, not lines
-    failures: list[Failure] = field(default_factory=list)  # some of each kind
+    failures: list[Failure] = field(default_factory=list)  # a few of each kind
 
     @property
     def ok(self) -> bool:
@@ -79,14 +81,15 @@ class DefenseReport:
     def __str__(self) -> str:
         kept = self.won + self.held + self.lost_as_promised
         lines = [
-            f"{self.positions:,} positions: {self.won:,} promised wins delivered, "
-            f"{self.held:,} draws held, {self.lost_as_promised:,} lost in no fewer plies than "
+            f"{counted(self.positions, 'position')}: {self.won:,} won as promised, "
+            f"{counted(self.held, 'draw')} held, {self.lost_as_promised:,} lost no sooner than "
             f"promised, {self.positions - kept:,} failed",
-            f"{self.threatened:,} threatened; in {self.threatened_now:,} the opponent would win "
-            f"next move: {self.blocked:,} blocked, {self.won_at_once:,} answered by winning at "
-            f"once, {self.unstoppable:,} lost already, {self.undefended:,} not defended",
-            f"{self.openings:,} openings besides; {self.lines:,} lines, {self.plies:,} plies, "
-            f"{self.checked_values:,} values checked against their successors",
+            f"{self.threatened:,} threatened; in {self.threatened_now:,} of them the opponent "
+            f"would win on the next move: {self.blocked:,} blocked, {self.won_at_once:,} won at "
+            f"once instead, {self.unstoppable:,} already lost, {self.undefended:,} not defended",
+            f"{counted(self.openings, 'opening')} checked as well; {counted(self.lines, 'line')}, "
+            f"{counted_plies(self.plies)}, {self.checked_values:,} values checked against their "
+            "successors",
         ]
         lines += [f"FAILED: {failure}" for failure in self.failures]
         lines.append("the table defends" if self.ok else "the table does NOT defend")
@@ -105,9 +108,9 @@ def check_defense(
 ) -> DefenseReport:
     """Plays out ``positions`` sampled positions, and all openings, with the table's moves.
 
-    Every reply is tried for ``reply_plies`` plies (the AI's moves included), then adversaries
-    play on for ``longest`` plies in all, or until a promised end. The report depends on the table
-    and the arguments before the star only; not on ``threads``.
+    Every reply is tried for ``reply_plies`` plies, the defender's moves included; then adversaries
+    play on, up to ``longest`` plies in all or to a promised end. The report depends only on the
+    table and the arguments, not on ``threads``.
     """
     for name, value, least, most in (
         ("positions", positions, 1, MOST_POSITIONS),

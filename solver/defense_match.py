@@ -29,9 +29,9 @@ from solver.wording import counted_plies
 TABLE, THREATS, RANDOM = range(3)  # the adversaries
 
 # Kinds of failure. The first three are facts on the board.
-LOST: Final = "lost"  # lost by the AI although called a draw or a win
-LOST_EARLY: Final = "lost early"  # lost by the AI sooner than called
-LATE_WIN: Final = "late win"  # not won by the AI in the plies promised
+LOST: Final = "lost"  # lost by the defender although called a draw or a win
+LOST_EARLY: Final = "lost early"  # lost by the defender sooner than called
+LATE_WIN: Final = "late win"  # not won by the defender in the plies promised
 EARLY_WIN: Final = "early win"  # won sooner than called, against the table's longest defence
 NO_LOSS: Final = "no loss"  # called lost, but the table's best attack does not win in time
 INCONSISTENT: Final = "inconsistent"  # the value is not what the successors' values imply
@@ -48,7 +48,7 @@ SHOWN = 10  # failures of each kind that a report spells out
 class Failure:
     """A promise that was broken: from ``position`` on, ``line`` was played (cells).
 
-    The AI is the side to move of ``position``. ``explanation`` is a sentence about the position.
+    The defender is the side to move in ``position``. ``explanation`` is a sentence about it.
     """
 
     position: Position
@@ -80,9 +80,9 @@ class _Lines:
 
     ``cells`` int8 [N, plies] are the moves so far; ``root`` int64 [N] the sampled position;
     ``worth`` int16 [N] the value of the position reached, to its side to move. What the table
-    has promised so far, int16 [N]: the AI has won by ply ``wins_by``; it has not lost before ply
-    ``lasts``; and, against the table adversary, what the line was ``called`` when that took over
-    comes true at ply ``ends``.
+    has promised so far, int16 [N]: the defender has won by ply ``wins_by``; it has not lost before
+    ply ``lasts``; and, against the table adversary, what the line was ``called`` when that took
+    over comes true at ply ``ends``.
     """
 
     positions: Positions
@@ -118,13 +118,13 @@ class _Lines:
         )
 
     def faced_by(self, adversary: NDArray[np.int8]) -> _Lines:
-        """The same lines, continued against these adversaries; the AI is to move."""
+        """The same lines, continued against these adversaries; the defender is to move."""
         ends = np.where(self.worth == 0, NEVER, self.ply + DECIDED - np.abs(self.worth))
         ends = np.where(adversary == TABLE, ends, NEVER).astype(np.int16)
         return replace(self, called=self.worth, ends=ends, adversary=adversary)
 
     def promised(self) -> _Lines:
-        """With the promise of the positions reached, where it is better; the AI is to move."""
+        """With the promise of the positions reached, where it is better; the defender moves."""
         ends = (self.ply + DECIDED - np.abs(self.worth)).astype(np.int16)
         wins_by = np.minimum(self.wins_by, np.where(self.worth > 0, ends, NEVER))
         lasts = np.maximum(self.lasts, np.where(self.worth < 0, ends, NEVER))
@@ -132,7 +132,7 @@ class _Lines:
 
 
 class Match:
-    """Some sampled positions ("roots") played out; collects the failures."""
+    """Plays sampled positions ("roots") out, and collects the failures."""
 
     def __init__(self, table: Table, roots: Positions, rng: np.random.Generator) -> None:
         self._table, self._roots, self._rng = table, roots, rng
@@ -145,10 +145,10 @@ class Match:
         start = self._start()
         lines = start
         while lines.ply < reply_plies and len(lines):
-            lines = self._ai_moves(lines)
+            lines = self._defender_moves(lines)
             if lines.ply < reply_plies and len(lines):
                 lines = self._every_reply(lines)
-        if lines.ply % 2:  # an odd number of plies ends with the AI's move
+        if lines.ply % 2:  # an odd number of plies ends with the defender's move
             lines = self._opponent_moves(lines)
         lines = self._some_of_each_root(lines)
         adversaries = self._rng.integers(0, 3, len(lines)).astype(np.int8)
@@ -182,14 +182,14 @@ class Match:
     def _play_on(self, lines: _Lines, longest: int) -> None:
         """To the end, or to ``longest`` plies where no end is promised."""
         while len(lines):
-            lines = self._ai_moves(lines)
+            lines = self._defender_moves(lines)
             lines = self._opponent_moves(lines)
             endless = (lines.wins_by == NEVER) & (lines.ends == NEVER)
             lines = self._drop(lines, endless & (lines.ply >= longest))
 
     # Each step looks at every move first, plays, and lets the rules judge what happened.
 
-    def _ai_moves(self, lines: _Lines) -> _Lines:
+    def _defender_moves(self, lines: _Lines) -> _Lines:
         lines = lines.promised()
         moves = self._look_ahead(lines)
         best = moves.argmax(axis=1)
@@ -207,7 +207,7 @@ class Match:
         self._note(NO_LOSS, lines, due & (lines.called < 0))
 
     def _judge_defence(self, lines: _Lines) -> _Lines:
-        """The AI has moved: if the opponent can win now, was that to be expected?"""
+        """The defender has moved: if the opponent can win now, was that to be expected?"""
         wins = playout.winning_cells(lines.positions)
         undefended = (wins != 0) & (lines.ply + 1 < lines.lasts)
         reply = playout.cells_of(wins, self._table.rules).argmax(axis=1)
@@ -230,7 +230,7 @@ class Match:
         return self._judge_reply(lines.take(rows).after(cells, moves[rows, cells]))
 
     def _judge_reply(self, lines: _Lines) -> _Lines:
-        """A loss here is as promised, or ``_judge_defence`` had ended the line."""
+        """A loss at this point is as promised, or ``_judge_defence`` had ended the line."""
         lost = playout.is_won(lines.positions)
         stands = ~lost & (lines.called < 0) & (lines.ply >= lines.ends)
         self._note(NO_LOSS, lines, stands)
@@ -264,7 +264,7 @@ class Match:
         self.plies += len(lines) * lines.ply
 
     def _note(self, kind: str, lines: _Lines, failed: NDArray[np.bool_]) -> None:
-        """Notes the lines that failed, and spells some of them out."""
+        """Notes the lines that failed, and explains the first of them."""
         rows = np.flatnonzero(failed)
         if len(self.failed[kind]) < SHOWN:
             for row in rows[:SHOWN]:
@@ -278,13 +278,13 @@ class Match:
 
 
 def _explain(table: Table, kind: str, root: Position, line: tuple[int, ...]) -> Failure:
-    """The failure told from the last position on the line whose promise it breaks."""
+    """The failure, as seen from the last position on the line whose promise it breaks."""
     positions = [root]
     for cell in line:
         positions.append(positions[-1].play(cell))
     if kind == INCONSISTENT:
         return explain_value(table, positions[-1])
-    ended, ai_won = positions[-1].is_over, positions[-1].is_over and len(line) % 2 == 1
+    ended, defender_won = positions[-1].is_over, positions[-1].is_over and len(line) % 2 == 1
     for ply in range((len(line) - 1) // 2 * 2, -1, -2):
         promise = table.probe(positions[ply])
         left = len(line) - ply
@@ -294,15 +294,15 @@ def _explain(table: Table, kind: str, root: Position, line: tuple[int, ...]) -> 
             LOST_EARLY: promise.result == "loss" and left < due,
             LATE_WIN: promise.result == "win" and left >= due,
             EARLY_WIN: promise.result == "win" and left < due,
-            NO_LOSS: promise.result == "loss" and (ai_won or left >= due),
+            NO_LOSS: promise.result == "loss" and (defender_won or left >= due),
         }[kind]
         if broken:
             break
-    ai = positions[ply].to_move.upper()
-    happened = f"{ai} {'won' if ai_won else 'lost'}" if ended else "the game went on"
+    defender = positions[ply].to_move.upper()
+    happened = f"{defender} {'won' if defender_won else 'lost'}" if ended else "the game went on"
     against = " against the table's best replies" if kind in (EARLY_WIN, NO_LOSS) else ""
     explanation = (
-        f"is called {in_words(promise)} for {ai}, "
+        f"is called {in_words(promise)} for {defender}, "
         f"yet after {counted_plies(left)}{against} {happened}"
     )
     return Failure(positions[ply], kind, line[ply:], explanation)

@@ -1,4 +1,4 @@
-"""Which positions ``verify-defense`` plays out: the threatened ones well represented.
+"""Which positions ``verify-defense`` plays out: at least half of them threatened.
 
 A value is used here as one number, its worth to the side to move (``solver.values.worth_of``).
 """
@@ -20,7 +20,7 @@ from solver.table import Table
 Worth = NDArray[np.int16]
 Rows = NDArray[np.int64]
 
-OPENING_PIECES = 3  # positions with so few pieces are all checked: few, and the most symmetric
+OPENING_PIECES = 3  # positions with at most this many are all checked: few, the most symmetric
 POOL = 32  # candidates for each sampled position: enough that threatened ones are among them
 SMALLEST_POOL = 1 << 15  # more than 3x3 has nodes
 SUSPECTS = 64  # candidates that are played out because their value looks wrong already
@@ -42,9 +42,9 @@ def move_worth(table: Table, positions: Positions) -> Worth:
     The best move is the first maximum, as ``table.best_moves(position)[0]`` has it.
     """
     after = playout.successors(positions)
-    theirs = worth_of(table, after.positions)
+    to_opponent = worth_of(table, after.positions)
     worth = np.full((len(positions), positions.rules.cells), ILLEGAL, np.int16)
-    worth[after.parent, after.cell] = np.sign(theirs) - theirs  # one ply further from the end
+    worth[after.parent, after.cell] = np.sign(to_opponent) - to_opponent  # one ply further
     return worth
 
 
@@ -61,7 +61,7 @@ def is_suspect(positions: Positions, worth: Worth, moves: Worth) -> NDArray[np.b
 
 @dataclass(frozen=True)
 class Candidates:
-    """Open positions, and what is known of each.
+    """Open positions, and what is known about each.
 
     ``threat`` bool [N]: the opponent would win if it were to move now, by the rules;
     ``some_lose`` bool [N]: a move of the mover's loses, ``worth`` int16 [N]: the value, both by
@@ -84,11 +84,11 @@ def look_at(table: Table, positions: Positions) -> Candidates:
     threat = playout.winning_cells(positions, opponent=True) != 0
     parts = []
     for rows in chunks(len(positions), 1 << 16):
-        here = positions.take(rows)
-        moves = move_worth(table, here)
+        part = positions.take(rows)
+        moves = move_worth(table, part)
         some_lose = ((moves < 0) & (moves != ILLEGAL)).any(axis=1)
-        worth = worth_of(table, here)
-        parts.append((some_lose, worth, is_suspect(here, worth, moves), moves.argmax(axis=1)))
+        worth = worth_of(table, part)
+        parts.append((some_lose, worth, is_suspect(part, worth, moves), moves.argmax(axis=1)))
     return Candidates(positions, threat, *map(np.concatenate, zip(*parts, strict=True)))
 
 
@@ -114,7 +114,7 @@ def _pool(rules: Rules, count: int, rng: np.random.Generator) -> Positions:
 def in_any_view(positions: Positions, rng: np.random.Generator) -> Positions:
     """Canonical positions turned and reflected at random, half of the full ones for Y to move."""
     rules, count = positions.rules, len(positions)
-    image = np.full((8, rules.cells + 1), -1, np.int8)  # the last column answers for "no piece"
+    image = np.full((8, rules.cells + 1), -1, np.int8)  # the last column is for "no piece"
     image[:, :-1] = symmetry_of(rules).image
     queues = image[rng.integers(0, 8, count)[:, None, None], positions.queues]
     full = (queues >= 0).all(axis=(1, 2))
@@ -124,7 +124,7 @@ def in_any_view(positions: Positions, rng: np.random.Generator) -> Positions:
 
 
 def _draw(pool: Candidates, count: int, rng: np.random.Generator) -> Rows:
-    """``count`` rows of the pool, at least half of them threatened if it has such.
+    """``count`` rows of the pool, at least half of them threatened if it has any.
 
     A quarter are threatened with a win on the next move, a quarter have other moves that lose,
     and both can be defended by what the table says; an eighth are lost, an eighth are won; the
@@ -169,7 +169,7 @@ class Sample:
 
 
 def sample_positions(table: Table, count: int, seed: int) -> Sample:
-    """``count`` open positions for either side, at least half threatened if the game has such."""
+    """``count`` open positions for either side, at least half threatened if the game has any."""
     rng = np.random.default_rng([seed, 0])
     pool = look_at(table, _pool(table.rules, max(SMALLEST_POOL, POOL * count), rng))
     drawn = pool.positions.take(_draw(pool, count, rng))

@@ -21,7 +21,7 @@ from solver.rules import Position, Rules
 Int8Array = NDArray[np.int8]
 Masks = NDArray[np.uint32]
 
-# By cell; the last entry answers for -1, "no piece".
+# By cell; the last entry is for -1, "no piece".
 BIT = np.array([*(1 << cell for cell in range(25)), 0], np.uint32)
 
 
@@ -81,7 +81,7 @@ class Positions:
 
 @dataclass(frozen=True)
 class Successors:
-    """All positions one move away from some: ``parent`` int64 [M] and ``cell`` int8 [M], rising."""
+    """All positions after one move: ``parent`` int64 [M] and ``cell`` int8 [M], rising."""
 
     positions: Positions
     parent: NDArray[np.int64]
@@ -117,10 +117,10 @@ def cells_of(masks: Masks, rules: Rules) -> NDArray[np.bool_]:
 
 def has_line(pieces: Masks, rules: Rules) -> NDArray[np.bool_]:
     """Whether pieces, masks uint32 [N], contain k in a row: bool [N]."""
-    found = np.zeros(pieces.shape, np.bool_)
+    lined = np.zeros(pieces.shape, np.bool_)
     for line in _line_masks(rules):
-        found |= (pieces & line) == line
-    return found
+        lined |= (pieces & line) == line
+    return lined
 
 
 def is_open(positions: Positions) -> NDArray[np.bool_]:
@@ -153,11 +153,11 @@ def winning_cells(positions: Positions, *, opponent: bool = False) -> Masks:
     stays = queue.copy()
     stays[queue[:, -1] >= 0, 0] = -1  # a full queue loses its oldest piece
     kept = piece_masks(stays)
-    found = np.zeros(len(positions), np.uint32)
+    completing = np.zeros(len(positions), np.uint32)
     for line in _line_masks(positions.rules):
         missing = line & ~kept
-        found |= np.where((missing & (missing - np.uint32(1))) == 0, missing, np.uint32(0))
-    return np.asarray(found & ~np.bitwise_or.reduce(piece_masks(positions.queues), axis=1))
+        completing |= np.where((missing & (missing - np.uint32(1))) == 0, missing, np.uint32(0))
+    return np.asarray(completing & ~np.bitwise_or.reduce(piece_masks(positions.queues), axis=1))
 
 
 def play(positions: Positions, cells: NDArray[Any]) -> Positions:
@@ -214,8 +214,8 @@ def random_play(rules: Rules, games: int, rng: np.random.Generator) -> Positions
     stop = rng.integers(0, 6 * rules.m + 1, games)
     for ply in range(6 * rules.m):
         rows = np.flatnonzero(stop > ply)
-        here = positions.take(rows)
-        after = play(here, random_moves(here, rng))
+        going_on = positions.take(rows)
+        after = play(going_on, random_moves(going_on, rng))
         won = is_won(after)
         stop[rows[won]] = 0
         positions.queues[rows[~won]] = after.queues[~won]

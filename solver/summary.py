@@ -18,7 +18,7 @@ from solver.values import ResultCounts, Value
 
 @dataclass(frozen=True)
 class DeepestWin:
-    """A position with the longest forced win, and the cells of its best line."""
+    """A position with the longest forced win, and its best line."""
 
     position: Position
     value: Value
@@ -83,13 +83,13 @@ class Summary:
     def __str__(self) -> str:
         rules, results = self.rules, self.results
         verdict = (
-            "a draw: neither side can force a line, best play never ends"
+            "the game is a draw: neither side can force a line, and best play never ends"
             if self.winner is None
             else f"{self.winner} wins in {self.start.plies} plies"
         )
         answer = (
-            f"drop-oldest {rules.n}×{rules.n}, {rules.m} pieces each, {rules.k} in a row, "
-            f"from the empty board: {verdict}.\n\n"
+            f"drop-oldest {rules.n}×{rules.n}, {rules.m} pieces each, {rules.k} in a row. "
+            f"From the empty board {verdict}.\n\n"
             f"{self.nodes:,} canonical positions; for the side to move: {results.win:,} won, "
             f"{results.lost:,} lost ({results.finished:,} of them over), "
             f"{results.draw:,} drawn, {results.impossible:,} cannot occur."

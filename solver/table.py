@@ -211,8 +211,8 @@ class RecordTable(TableFile):
     ) -> NDArray[np.uint8]:
         """Table bytes from the records at these places, 0 where another code stands there.
 
-        The search read codes unchecked. Once the record found and the one before it are checked,
-        they prove by order that a code between them is absent.
+        The search read codes unchecked. Once the record at a place and the one before it are
+        checked, their order proves that a code between them is absent.
         """
         last = np.uint64(self._source.count - 1)
         records = []

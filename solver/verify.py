@@ -83,7 +83,11 @@ class Verification:
 
     def __str__(self) -> str:
         lines = [f"{name}: {checked}: ok" for name, checked in self.files.items()]
-        lines.append(str(self.audit) if self.audit.checked else "no position was checked forwards")
+        lines.append(
+            str(self.audit)
+            if self.audit.checked
+            else "no position was checked against its successors"
+        )
         lines += [f"WRONG: {problem}" for problem in self.problems]
         lines.append("verified" if self.ok else "verification FAILED")
         return "\n".join(lines)

@@ -89,22 +89,22 @@ def check_claim(table, failure):
     """What the failure says of the table and of the board is so."""
     end, plies = replay(failure), len(failure.line)
     result, due = table.probe(failure.position)
-    ai = failure.position.to_move
+    defender = failure.position.to_move
     if failure.kind == LOST:
         assert result != "loss"
-        assert end.is_over and end.to_move == ai
+        assert end.is_over and end.to_move == defender
     elif failure.kind == LOST_EARLY:
         assert result == "loss" and plies < due
-        assert end.is_over and end.to_move == ai
+        assert end.is_over and end.to_move == defender
     elif failure.kind == LATE_WIN:
         assert result == "win" and plies >= due
         assert not end.is_over
     elif failure.kind == EARLY_WIN:
         assert result == "win" and plies < due
-        assert end.is_over and end.to_move != ai
+        assert end.is_over and end.to_move != defender
     elif failure.kind == NO_LOSS:
         assert result == "loss"
-        assert end.to_move != ai if end.is_over else plies >= due
+        assert end.to_move != defender if end.is_over else plies >= due
     else:
         assert failure.kind == INCONSISTENT
         moves = {move.cell: tuple(move[1:]) for move in table.moves(failure.position)}
@@ -181,7 +181,7 @@ def test_record_files_serve_as_well_as_the_dense_table(tmp_path, solution):
         assert check_defense(records, 200, 3).ok
 
 
-def test_the_ai_plays_the_tables_best_move(right):
+def test_the_defender_plays_the_tables_best_move(right):
     table = right(SMALL)
     sampled = sample_positions(table, 200, 5).drawn
     best = move_worth(table, sampled).argmax(axis=1)

@@ -203,7 +203,7 @@ def test_verify_of_nothing_but_damage_says_that_nothing_was_checked(
     ended = fadefour("verify", *VARIANT33, "--data", copy33)
     assert ended.code == 1
     lines = ended.out.splitlines()
-    assert lines[0] == "no position was checked forwards"
+    assert lines[0] == "no position was checked against its successors"
     assert [line.split(":")[0] for line in lines[1:-1]] == ["WRONG"] * 4
     assert lines[-1] == "verification FAILED"
 

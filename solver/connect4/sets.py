@@ -1,4 +1,4 @@
-"""Files of Connect Four positions with their scores, and the solver held against them.
+"""Files of Connect Four positions with their scores, and the solver compared with them.
 
 A line is ``MOVES SCORE``, as in ``44433 -3``; ``solver.connect4`` says what both mean. Such sets
 are the usual benchmark of Connect Four solvers. None is included: the environment variable

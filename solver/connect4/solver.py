@@ -22,7 +22,7 @@ HIGHEST = 22
 """No score reaches it: a win takes four stones, so 18 is the highest."""
 
 MEGABYTES = 64
-"""Of the table, unless said otherwise. More helps little, see bench/log.md."""
+"""Default size of the table. More helps little, see bench/log.md."""
 
 # Nodes between two chances for Ctrl-C, about a tenth of a second.
 SLICE = 1 << 20
@@ -32,7 +32,7 @@ class Connect4Value(NamedTuple):
     """What a position is worth to the side to move."""
 
     result: str  # "win", "draw" or "loss"
-    plies: int  # to the end under best play; of a draw, to the full board
+    plies: int  # to the end under best play; for a draw, to the full board
     score: int
 
 
@@ -65,7 +65,7 @@ class Connect4Solver:
 
     Use as a context manager, or call ``close``; the table goes with it. Threads may share a solver,
     and then wait for each other; give each its own to search at once. Ctrl-C stops a search within
-    a fraction of a second, and the solver can be used on.
+    a fraction of a second, and the solver stays usable.
     """
 
     def __init__(self, megabytes: int = MEGABYTES, *, slice_nodes: int = SLICE) -> None:
@@ -109,8 +109,8 @@ class Connect4Solver:
     def search(self, mover: int, stones: int, low: int = -HIGHEST, high: int = HIGHEST) -> int:
         """The score of a position given as bitboards (bit = (column - 1) * 7 + row).
 
-        Sought between ``low`` and ``high`` only: of a score beyond them the nearer one is
-        returned, which takes less. ``low=-1, high=1`` asks for win, draw or loss.
+        Searched between ``low`` and ``high`` only, which is faster: for a score outside them the
+        nearer of the two is returned. ``low=-1, high=1`` asks for win, draw or loss.
         """
         with self._lock:
             if self._stopped:
@@ -143,7 +143,7 @@ class Connect4Solver:
         return value_of_score(self.score(position), position.plies)
 
     def plies(self, position: Connect4Position) -> int:
-        """Plies to the end under best play: soonest win, latest loss; of a draw, the cells left."""
+        """Plies to the end under best play; for a draw, the cells left."""
         return self.value(position).plies
 
     def move_scores(self, position: Connect4Position) -> dict[int, int]:

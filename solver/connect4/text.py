@@ -18,11 +18,11 @@ STONES = "XO"
 def board(position: Connect4Position) -> str:
     """The board as it stands; X is the first player, O the second."""
     mover, other = position.mover, position.stones ^ position.mover
-    mine, theirs = STONES[position.to_move], STONES[1 - position.to_move]
+    movers, others = STONES[position.to_move], STONES[1 - position.to_move]
     rows = []
     for row in reversed(range(ROWS)):
         bits = [1 << (column * COLUMN_BITS + row) for column in range(COLUMNS)]
-        cells = [mine if mover & bit else theirs if other & bit else "·" for bit in bits]
+        cells = [movers if mover & bit else others if other & bit else "·" for bit in bits]
         rows.append("  | " + " ".join(cells))
     rows.append("  +" + "--" * COLUMNS)
     rows.append("    " + " ".join(map(str, range(1, COLUMNS + 1))))
@@ -30,12 +30,12 @@ def board(position: Connect4Position) -> str:
 
 
 def outcome(value: Connect4Value | Connect4Move) -> str:
-    """``win in 5 plies (score 18)``, ``draw on the full board``, ``lost: the game is over``."""
+    """``win in 5 plies (score +18)``, ``draw: the board is full``, ``lost: the game is over``."""
     if value.plies == 0:
         return "draw: the board is full" if value.result == "draw" else "lost: the game is over"
     plies = f"in {counted_plies(value.plies)}"
     if value.result == "draw":
-        return f"draw, the board full {plies}"
+        return f"draw, with the board full {plies}"
     return f"{value.result} {plies} (score {value.score:+d})"
 
 
