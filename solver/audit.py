@@ -84,7 +84,7 @@ def audit_table(
             checked += sum(count.right) + count.wrong
             shown = min(int(count.wrong), lib.FF_AUDIT_SHOWN)
             offenders += [(int(count.wrong_node[i]), int(count.expected[i])) for i in range(shown)]
-        progress.end(f"{checked - before:>14,} nodes")
+        progress.end(counted(checked - before, "node", width=14))
     problems = _in_words(rules, table, sorted(offenders)[:SHOWN])
     if checked != node_count(rules):
         problems.insert(0, f"{checked:,} nodes were checked, there are {node_count(rules):,}")

@@ -40,7 +40,7 @@ from solver.storage import check_writable, writing_in
 from solver.summary import summarise
 from solver.table import open_dense, open_table, table_path, write_table
 from solver.verify import estimate_folder, verify_folder
-from solver.wording import counted_plies
+from solver.wording import counted, counted_plies
 
 
 @click.command("solve")
@@ -152,7 +152,7 @@ def merge_command(rules: Rules, folder: Path, threads: int, complete: bool, as_j
             folder, rules, complete=complete, threads=threads, progress=progress_for(as_json)
         )
     body = {"file": str(path), "bytes": manifest.bytes, **manifest.counts}
-    show(as_json, body, f"merged {manifest.counts['records']:,} records into {path}")
+    show(as_json, body, f"merged {counted(manifest.counts['records'], 'record')} into {path}")
 
 
 @click.command("verify")

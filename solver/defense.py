@@ -142,7 +142,7 @@ def check_defense(
         suspects=sample.suspicious,
         checked_values=sample.candidates + sum(match.checked_values for match in matches),
     )
-    progress.end(f"{report.lines:>14,} lines played out")
+    progress.end(f"{counted(report.lines, 'line', width=14)} played out")
     return report
 
 

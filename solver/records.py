@@ -30,6 +30,7 @@ from solver.progress import Progress, Silent
 from solver.rules import Position, Rules
 from solver.storage import open_regular
 from solver.values import IMPOSSIBLE, UNDECIDED
+from solver.wording import counted
 
 Bytes = NDArray[np.uint8]
 
@@ -115,12 +116,12 @@ def write_wins(
     with NewFile(path, kind, rules, HEADER_BYTES + count * RECORD_BYTES) as new:
         new.write(struct.pack("<Q", count))
         parts = crew.map(lambda part: records_of(*part), zip(spans, sizes, strict=True))
-        for span, (records, counted) in zip(spans, parts, strict=True):
+        for span, (records, claims) in zip(spans, parts, strict=True):
             new.write(records)
-            counts += counted
+            counts += claims
             progress.reach(span[1])
         manifest = new.commit({"records": count, **_counts_by_depth(counts)})
-    progress.end(f"{count:>14,} records")
+    progress.end(counted(count, "record", width=14))
     return manifest
 
 
@@ -294,13 +295,13 @@ def check_records(
     disagreement: Disagreement | None = None
 
     def check(chunk: Chunk) -> tuple[int, NDArray[np.uint64], Disagreement | None]:
-        counted = check_chunk(source, chunk, enter_into)
+        claims = check_chunk(source, chunk, enter_into)
         differs = compare_with is not None and _first_disagreement(source, chunk, compare_with)
-        return chunk.size, counted, differs or None
+        return chunk.size, claims, differs or None
 
     progress.begin(source.path.name, source.count, "record")
-    for size, counted, differs in crew.map(check, source.chunks(whole=True)):
-        counts += counted
+    for size, claims, differs in crew.map(check, source.chunks(whole=True)):
+        counts += claims
         done += size
         disagreement = disagreement or differs
         progress.reach(done)
@@ -311,7 +312,7 @@ def check_records(
                 f"'{source.path}': its manifest's counts are not those of its records: "
                 f"{source.remedy}"
             )
-    progress.end(f"{done:>14,} records checked")
+    progress.end(f"{counted(done, 'record', width=14)} checked")
     return CheckedRecords(counts.reshape(2, 256), disagreement)
 
 
@@ -460,7 +461,7 @@ def merge(
             done += len(chunk) // RECORD_BYTES
             progress.reach(done)
         manifest = new.commit({"records": count, "complete": complete, **_joined_counts(wins)})
-    progress.end(f"{count:>14,} records")
+    progress.end(counted(count, "record", width=14))
     return manifest
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 
-def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """``1 piece``, ``2,000 pieces``; an irregular plural is given."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+def counted(number: int, noun: str, plural: str | None = None, width: int = 0) -> str:
+    """``1 piece``, ``2,000 pieces``; an irregular plural is given, and the width of the number."""
+    return f"{number:{width},} {noun if number == 1 else plural or noun + 's'}"
 
 
 def counted_plies(number: int) -> str:
