@@ -18,14 +18,14 @@ def cli() -> None:
 
 
 def add_commands() -> None:
-    from azfit import play_command
     from azfit.diagnosis import commands as diagnosis
     from azfit.grading import commands as grading
     from azfit.oracle import commands as oracle
+    from azfit.playing import commands as playing
     from azfit.self_play import commands as self_play
     from solver import commands as solving
 
-    for room in (solving, oracle, grading, self_play, diagnosis, play_command):
+    for room in (solving, oracle, grading, self_play, diagnosis, playing):
         for command in room.COMMANDS:
             cli.add_command(command)
 

@@ -14,8 +14,8 @@ from tiny_self_play import same, tiny, weights
 from workers_here import WorkersHere
 
 from azfit.games import game_by_name
+from azfit.playing.arena import Score
 from azfit.self_play import training
-from azfit.self_play.arena import Score
 from azfit.self_play.evaluation import decide, evaluate
 from azfit.self_play.iteration import MatchResult
 from azfit.self_play.iteration_log import IterationLog

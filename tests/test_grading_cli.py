@@ -353,7 +353,7 @@ def test_a_grade_names_the_right_move_of_every_blunder_shown(
 def test_a_match_that_runs_out_of_openings_says_so(
     fadefour: Command, networks: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("azfit.self_play.match.MOST_OPENING_PLIES", 2)
+    monkeypatch.setattr("azfit.playing.match.MOST_OPENING_PLIES", 2)
     ended = fadefour("match", networks["small"], "random", "--games", 100, "--sims", 0)
     assert "24 games instead of 100: there are no more different openings" in ended.out
     assert "without search" in ended.out

@@ -14,9 +14,9 @@ from click.testing import CliRunner
 from azfit.checkpoint import save_checkpoint
 from azfit.games import game_by_name
 from azfit.network import Network, NetworkConfig
-from azfit.self_play.commands import match_command
+from azfit.playing.commands import match_command
+from azfit.playing.match import enough_openings, play_match
 from azfit.self_play.elo import PRIOR_DRAWS, difference, expected
-from azfit.self_play.match import enough_openings, play_match
 from solver import InputError
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from fixed_players import Chosen, HashedNetwork, fixed, network_player, perfect
 
-from azfit import play
-from azfit.play import Played, play_game
 from azfit.players import Player
+from azfit.playing import play
+from azfit.playing.play import Played, play_game
 from solver import InputError, Position, Rules, open_table
 from solver.table import Table
 

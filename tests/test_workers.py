@@ -18,8 +18,8 @@ from workers_here import WorkersHere
 from azfit.games import game_by_name
 from azfit.inference import NetworkEvaluator
 from azfit.network import Network
+from azfit.playing.openings import random_openings
 from azfit.self_play.episode import Episode
-from azfit.self_play.openings import random_openings
 from azfit.self_play.play_games import play_games
 from azfit.self_play.worker import Task
 from azfit.self_play.workers import DEATHS_IN_A_ROW, Workers, _Seat

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 from azfit.network import Network
+from azfit.playing.openings import Opening
 from azfit.self_play.config import SelfPlayConfig
-from azfit.self_play.openings import Opening
 from azfit.self_play.worker import Forget, Message, PlayGames, PlayPairs, SetNetwork, Worker
 
 

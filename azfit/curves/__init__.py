@@ -6,6 +6,7 @@ Drawing reads what a run has written as JSON and imports no torch.
 from __future__ import annotations
 
 import os.path
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TextIO
 
@@ -36,7 +37,12 @@ def draw_run(folder: Path, png: Path | None = None, data: Path = Path("data")) -
 
 def draw_finished_run(folder: Path, stream: TextIO | None) -> None:
     """Draws what a run leaves behind. A picture that cannot be drawn is worth a line on the
-    stream; it never fails the run, nor hides the error that ended it."""
+    stream; it never fails the run, nor hides the error that ended it. Without matplotlib, or
+    before the first line of metrics, there is nothing to say."""
+    metrics = folder / "metrics.jsonl"
+    nothing_yet = not os.path.exists(metrics) or not os.path.getsize(metrics)
+    if nothing_yet or find_spec("matplotlib") is None:
+        return
     try:
         draw_run(folder)
     except (FadefourError, OSError, ValueError, RuntimeError, MemoryError) as error:

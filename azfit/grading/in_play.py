@@ -20,8 +20,8 @@ from azfit.games import DropOldest, States
 from azfit.grading.grade import AT_A_TIME, Batch, Grade, grade_batches
 from azfit.grading.tally import Tally
 from azfit.players import Choices, Player, Plies, RandomPlayer
-from azfit.self_play.arena import Score, play_pairs
-from azfit.self_play.openings import random_opening
+from azfit.playing.arena import Score, play_pairs
+from azfit.playing.openings import random_opening
 from solver.errors import InputError
 from solver.labels import labelled
 from solver.progress import Progress, Silent

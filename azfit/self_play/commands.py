@@ -1,4 +1,4 @@
-"""The commands of self-play, as a user types them: self-play itself, and matches.
+"""The command of self-play, as a user types it.
 
 The options of ``self-play`` are made from the fields of ``SelfPlayConfig``; they are imported when
 the command runs or shows its help, torch when it runs.
@@ -7,23 +7,19 @@ the command runs or shows its help, torch when it runs.
 from __future__ import annotations
 
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import click
 
 from azfit.command_options import (
-    MOST_SIMS,
     NamedPath,
-    WholeNumber,
     checkpoint_path,
     need_torch,
     run_option,
-    seed_option,
 )
 from solver.command_options import json_option, show
-from solver.errors import FadefourError, InputError
+from solver.errors import InputError
 
 
 class SelfPlayCommand(click.Command):
@@ -112,6 +108,7 @@ def self_play_command(
     """
     need_torch()
     from azfit.checkpoint import load_checkpoint
+    from azfit.curves import draw_finished_run
     from azfit.self_play.config_sources import combine, read_config
     from azfit.self_play.loop import self_play
     from azfit.self_play.run_report import report_on
@@ -132,68 +129,11 @@ def self_play_command(
     try:
         run = self_play(config, run_folder, resume=resume, init=start, stream=stream)
     except KeyboardInterrupt:
-        _draw_curves(run_folder)
+        draw_finished_run(run_folder, sys.stderr)
         raise
     report = report_on(run)
     show(as_json, report.to_dict(), str(report))
-    _draw_curves(run_folder)
+    draw_finished_run(run_folder, sys.stderr)
 
 
-def _draw_curves(run_folder: Path) -> None:
-    """If there is anything to draw, and to draw with; what fails here is not the run."""
-    from azfit.curves import draw_run
-    from azfit.self_play.iteration import read_iterations
-
-    try:
-        if find_spec("matplotlib") is not None and read_iterations(run_folder):
-            draw_run(run_folder)
-    except (FadefourError, OSError) as error:
-        click.echo(f"fadefour: the curves were not drawn: {error}", err=True)
-
-
-# ---- match --------------------------------------------------------------------------
-
-
-MOST_GAMES = 10_000
-
-
-@click.command("match")
-@click.argument("player", metavar="PLAYER")
-@click.argument("opponent", metavar="OPPONENT")
-@click.option(
-    "--games",
-    type=WholeNumber(2, MOST_GAMES),
-    default=100,
-    show_default=True,
-    help="How many games to play, an even number.",
-)
-@click.option(
-    "--sims",
-    type=WholeNumber(0, MOST_SIMS),
-    default=100,
-    show_default=True,
-    help="Simulations per move; 0 for the networks alone.",
-)
-@seed_option("the openings and of random moves")
-@json_option
-def match_command(
-    player: str, opponent: str, games: int, sims: int, seed: int, as_json: bool
-) -> None:
-    """Play two networks of one game against each other, or a network against a random player.
-
-    A player is a checkpoint, a run (its best network), 'shipped' or 'random'. Each random opening
-    is played twice, with the colours exchanged.
-
-    \b
-    Examples:
-      fadefour match runs/four runs/four/checkpoints/step-000000000.safetensors
-      fadefour match runs/gomoku random --games 20
-    """
-    need_torch()
-    from azfit.self_play.match import play_match
-
-    match = play_match(player, opponent, games=games, sims=sims, seed=seed)
-    show(as_json, match.to_dict(), str(match))
-
-
-COMMANDS = [self_play_command, match_command]
+COMMANDS = [self_play_command]

@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from azfit.checkpoint import load_checkpoint
-from azfit.self_play.arena import Score
+from azfit.playing.arena import Score
+from azfit.playing.openings import Opening, random_openings
 from azfit.self_play.config import SelfPlayConfig
 from azfit.self_play.elo import rating
 from azfit.self_play.iteration import MatchResult
 from azfit.self_play.iteration_log import IterationLog
-from azfit.self_play.openings import Opening, random_openings
 from azfit.self_play.rating_pool import opponents
 from azfit.self_play.state import SelfPlayRun
 from azfit.self_play.watched import watch

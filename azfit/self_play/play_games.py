@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from azfit.games import Game, Result
+from azfit.playing.openings import Opening, varied_opening
 from azfit.search import Evaluator, Search
 from azfit.search_config import SearchConfig
 from azfit.self_play.episode import DRAWN, Episode
-from azfit.self_play.openings import Opening, varied_opening
 
 
 def game_seed(seed: int, iteration: int, number: int) -> int:

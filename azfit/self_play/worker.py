@@ -18,11 +18,11 @@ from azfit.games import game_by_name
 from azfit.inference import NetworkEvaluator
 from azfit.network import Network, NetworkConfig
 from azfit.players import SearchPlayer
+from azfit.playing.arena import Score, play_pairs
+from azfit.playing.openings import Opening
 from azfit.search import Evaluator
 from azfit.search_config import SearchConfig
-from azfit.self_play.arena import Score, play_pairs
 from azfit.self_play.config import SelfPlayConfig
-from azfit.self_play.openings import Opening
 from azfit.self_play.play_games import play_games
 
 # ---- messages ------------------------------------------------------------------------

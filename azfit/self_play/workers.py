@@ -19,9 +19,9 @@ from multiprocessing import connection
 from typing import Any, Protocol, Self, cast
 
 from azfit.network import Network
-from azfit.self_play.arena import Score
+from azfit.playing.arena import Score
+from azfit.playing.openings import Opening
 from azfit.self_play.config import SelfPlayConfig
-from azfit.self_play.openings import Opening
 from azfit.self_play.worker import (
     Answer,
     Failed,

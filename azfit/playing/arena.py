@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from azfit.games import Game, Result
 from azfit.players import Player
-from azfit.self_play.openings import Opening
+from azfit.playing.openings import Opening
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The command that plays in the terminal, as a user types it."""
+"""The commands in which players meet, as a user types them: play and match."""
 
 from __future__ import annotations
 
@@ -8,13 +8,23 @@ from pathlib import Path
 
 import click
 
-from azfit.command_options import TypedVariant, sims_option, variant_options
+from azfit.command_options import (
+    MOST_SIMS,
+    TypedVariant,
+    WholeNumber,
+    need_torch,
+    seed_option,
+    sims_option,
+    variant_options,
+)
 from azfit.loading import load_player
 from azfit.players import Player
+from solver.command_options import json_option, show
 from solver.errors import InputError
 from solver.table import open_table, table_path
 
 TABLE = "table"
+MOST_GAMES = 10_000
 
 
 @click.command("play")
@@ -54,7 +64,7 @@ def play_command(
       fadefour play --against shipped --as y
     """
     from azfit.drop_oldest_players import CanonicalPlayer, TablePlayer, drop_oldest_of
-    from azfit.play import play_game
+    from azfit.playing.play import play_game
 
     if against == TABLE and sims is not None:
         raise InputError("--sims has no effect on the table, which knows every move")
@@ -71,4 +81,43 @@ def play_command(
         play_game(opponent, human=side, table=table, lines=sys.stdin, out=sys.stdout)
 
 
-COMMANDS = [play_command]
+@click.command("match")
+@click.argument("player", metavar="PLAYER")
+@click.argument("opponent", metavar="OPPONENT")
+@click.option(
+    "--games",
+    type=WholeNumber(2, MOST_GAMES),
+    default=100,
+    show_default=True,
+    help="How many games to play, an even number.",
+)
+@click.option(
+    "--sims",
+    type=WholeNumber(0, MOST_SIMS),
+    default=100,
+    show_default=True,
+    help="Simulations per move; 0 for the networks alone.",
+)
+@seed_option("the openings and of random moves")
+@json_option
+def match_command(
+    player: str, opponent: str, games: int, sims: int, seed: int, as_json: bool
+) -> None:
+    """Play two networks of one game against each other, or a network against a random player.
+
+    A player is a checkpoint, a run (its best network), 'shipped' or 'random'. Each random opening
+    is played twice, with the colours exchanged.
+
+    \b
+    Examples:
+      fadefour match runs/four runs/four/checkpoints/step-000000000.safetensors
+      fadefour match runs/gomoku random --games 20
+    """
+    need_torch()
+    from azfit.playing.match import play_match
+
+    match = play_match(player, opponent, games=games, sims=sims, seed=seed)
+    show(as_json, match.to_dict(), str(match))
+
+
+COMMANDS = [play_command, match_command]

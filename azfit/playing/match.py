@@ -13,10 +13,10 @@ from azfit.games import Game, game_by_name
 from azfit.inference import AUTO
 from azfit.loading import checkpoint_path, load_player
 from azfit.players import Player, RandomPlayer
-from azfit.self_play.arena import Score, play_pairs
+from azfit.playing.arena import Score, play_pairs
+from azfit.playing.openings import Opening, random_openings
 from azfit.self_play.config import by_game
 from azfit.self_play.elo import difference
-from azfit.self_play.openings import Opening, random_openings
 from solver.errors import InputError
 
 RANDOM = "random"
