@@ -33,6 +33,7 @@ from typing import Any
 from solver.errors import CorruptTableError, MissingTableError
 from solver.rules import Rules
 from solver.storage import (
+    check_regular,
     is_writer_in,
     publish,
     read_json,
@@ -237,6 +238,7 @@ def open_manifest(path: Path, kind: str, remedy: str, rules: Rules | None = None
             f"'{path}' was made for {manifest.rules.tag.split(';')[0]}, not for "
             f"{rules.tag.split(';')[0]}: {remedy}"
         )
+    check_regular(path, kind)
     size = path.stat().st_size
     if size != manifest.bytes:
         raise CorruptTableError(

@@ -206,6 +206,13 @@ def _refuse_unless_regular(path: Path) -> None:
 # ---- reading ------------------------------------------------------------------------------------
 
 
+def check_regular(path: Path, what: str) -> None:
+    """For a file that exists: InputError if it is a folder, a pipe, a device or the like."""
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode):
+        raise InputError(f"cannot read {what} '{path}': it is {_name_of_kind(mode)}")
+
+
 def _open_without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK)  # a pipe without a writer would wait for one
 
