@@ -100,7 +100,7 @@ def test_curves_that_cannot_be_drawn_hide_neither_the_report_nor_an_interrupt(
     (run / "curves.png").mkdir(parents=True)
     ended = run_cli("self-play", "--run", run, *OPTIONS)
     assert ended.code == 0 and "best network" in ended.out
-    assert "curves were not drawn" in ended.err.splitlines()[-1]
+    assert "curves.png was not drawn" in ended.err.splitlines()[-1]
 
     real = module.evaluate
 

@@ -370,9 +370,9 @@ def test_the_budget_is_shown_in_round_numbers(
     train("--run", tmp_path / "a", *TINY, "--threads", 1)
     assert spoken[0].startswith("step 1 of 5, ") and "positions/s" in spoken[0]
     spoken.clear()
-    options = (*TINY[:-2], "--minutes", 0.01, "--threads", 1)
+    options = (*TINY[:-2], "--minutes", 0.05, "--threads", 1)  # long enough for one step
     train("--run", tmp_path / "b", *options)
-    assert " s of 0.6 s  " in spoken[0] and len(spoken[0].split(" s of")[0]) <= 4
+    assert " s of 3.0 s  " in spoken[0] and len(spoken[0].split(" s of")[0]) <= 4
 
 
 class Recorder:
