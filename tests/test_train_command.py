@@ -372,7 +372,7 @@ def test_the_budget_is_shown_in_round_numbers(
     spoken.clear()
     options = (*TINY[:-2], "--minutes", 0.05, "--threads", 1)  # long enough for one step
     train("--run", tmp_path / "b", *options)
-    assert " s of 3.0 s  " in spoken[0] and len(spoken[0].split(" s of")[0]) <= 4
+    assert " s of 3 s  " in spoken[0] and len(spoken[0].split(" s of")[0]) <= 4
 
 
 class Recorder:
