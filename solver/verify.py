@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solver.audit import Audit, audit_table
-from solver.errors import CorruptTableError, MissingTableError
+from solver.errors import CorruptTableError, InputError, MissingTableError
 from solver.estimate import Estimate, estimate_verify
 from solver.index import look_up_positions, node_count, position_at, slice_bases
 from solver.kernels import Crew
@@ -153,7 +153,7 @@ class _Run:
     def _reporting_damage(self) -> Iterator[None]:
         try:
             yield
-        except CorruptTableError as error:
+        except (CorruptTableError, InputError) as error:  # damaged, or not to be read at all
             self.problems.append(str(error))
 
     def _open_table(self, path: Path, opened: contextlib.ExitStack) -> DenseTable | None:

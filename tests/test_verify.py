@@ -170,7 +170,9 @@ def test_verify_finds_a_result_that_only_one_colour_has(
 
 
 @pytest.mark.parametrize("name", [TABLE, XWIN, YWIN, TREE])
-@pytest.mark.parametrize("damage", ["flipped bit", "truncated", "no manifest", "emptied"])
+@pytest.mark.parametrize(
+    "damage", ["flipped bit", "truncated", "no manifest", "emptied", "folder", "folder as manifest"]
+)
 def test_verify_reports_a_damaged_file_and_goes_on_with_the_others(
     copy33: Path, fadefour: Callable[..., Any], name: str, damage: str
 ) -> None:
@@ -178,6 +180,10 @@ def test_verify_reports_a_damaged_file_and_goes_on_with_the_others(
     data = bytearray((copy33 / name).read_bytes())
     if damage == "no manifest":
         (copy33 / f"{name}.json").unlink()
+    elif damage.startswith("folder"):
+        replaced = copy33 / (name if damage == "folder" else f"{name}.json")
+        replaced.unlink()
+        replaced.mkdir()
     else:
         data[-7] ^= 64
         kept = {"flipped bit": data, "truncated": data[:-5], "emptied": b""}[damage]
@@ -186,12 +192,13 @@ def test_verify_reports_a_damaged_file_and_goes_on_with_the_others(
     assert (ended.code, ended.err) == (1, "")
     report = json.loads(ended.out)
     assert report["ok"] is False
-    assert len(report["problems"]) == 1
-    assert re.fullmatch(rf"'[^\n]*{name}'? [^\n]*run 'fadefour [^\n]*", report["problems"][0])
+    (problem,) = report["problems"]
+    assert name in problem and "\n" not in problem
+    assert "run 'fadefour " in problem or problem.endswith("it is a folder")
     assert set(report["files"]) == {TABLE, XWIN, YWIN, TREE} - {name}
     assert (report["nodes"]["checked"], report["nodes"]["wrong"]) == (9_910, 0)
     words = fadefour("verify", *VARIANT33, "--data", copy33).out.splitlines()
-    assert f"WRONG: {report['problems'][0]}" in words
+    assert f"WRONG: {problem}" in words
     assert words[-1] == "verification FAILED"
 
 
