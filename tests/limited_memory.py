@@ -28,7 +28,7 @@ FORKS.set_forkserver_preload(
     ]
 )
 ROOT = Path(__file__).resolve().parent.parent
-SECONDS = 10
+SECONDS = 60
 
 
 def _start_server() -> None:

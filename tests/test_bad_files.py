@@ -6,12 +6,15 @@ little memory and time; and the file stays as it is.
 
 from __future__ import annotations
 
+import copy
+import json
 import os
+import random
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from conftest import Outcome, run_cli
@@ -186,3 +189,81 @@ def test_whatever_lies_in_the_place_of_a_file_is_refused_in_one_line(
             before.st_size,
             before.st_ino,
         )
+
+
+# ---- names --------------------------------------------------------------------------------------
+
+LONG = "a" * 300
+NAMED: list[tuple[str, ...]] = [
+    ("solve", *VARIANT33, "--data", LONG),
+    ("merge", "--data", LONG),
+    ("verify", "--data", LONG),
+    ("verify", "--game", "connect4", LONG),
+    ("probe", "-/- x", "--data", LONG),
+    ("probe", "-/- x", "--table", LONG),
+    ("stats", "--data", LONG),
+    ("stats", *DATA, "--png", LONG),
+    ("export", *DATA, "--out", LONG),
+    ("grade", LONG),
+    ("certify", LONG),
+    ("certify", "--check", LONG),
+    ("match", LONG, "random"),
+    ("play", "--against", LONG),
+    ("diagnose", LONG),
+    ("inspect-buffer", LONG),
+    ("plot", LONG),
+    ("self-play", "--run", LONG),
+    ("self-play", "--run", LONG, "--resume"),
+    ("self-play", "--run", "new", "--config", LONG),
+    ("self-play", "--run", "new", "--init", LONG),
+    ("train-from-oracle", "--run", LONG, *DATA),
+    ("train-from-oracle", "--run", LONG, "--resume"),
+]
+
+
+@pytest.mark.parametrize("command", NAMED, ids=lambda command: " ".join(command).replace(LONG, "A"))
+def test_a_name_that_is_too_long_is_one_line(
+    inputs: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(inputs)
+    before = sorted(inputs.rglob("*"))
+    outcome = run_cli(*command)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert re.fullmatch(r"fadefour: [^\n]*a{300}[^\n]*\n", outcome.err), outcome.err
+    assert sorted(inputs.rglob("*")) == before
+
+
+# ---- damaged metrics ----------------------------------------------------------------------------
+
+
+def damaged(entries: Any) -> Iterator[Any]:
+    """Every way to leave out an entry or to put text, a list or nothing in its place."""
+    items = entries.items() if isinstance(entries, dict) else ()
+    for name, value in items:
+        for other in ("left out", "text", [], None, 1e400):
+            changed = copy.deepcopy(entries)
+            if other == "left out":
+                del changed[name]
+            else:
+                changed[name] = other
+            yield changed
+        for inner in damaged(value):
+            yield {**entries, name: inner}
+
+
+@pytest.mark.parametrize("run", ["played", "trained"])
+def test_a_damaged_entry_of_the_metrics_is_no_traceback(
+    inputs: Path, tmp_path: Path, run: str
+) -> None:
+    """Refused in one line, or drawn without the entry; some of all damages, to save time."""
+    folder = tmp_path / run
+    shutil.copytree(inputs / run, folder)
+    lines = (folder / "metrics.jsonl").read_text().splitlines()
+    kinds = {json.loads(line).get("kind"): json.loads(line) for line in lines}
+    damages = [changed for entries in kinds.values() for changed in damaged(entries)]
+    for changed in random.Random(0).sample(damages, 10):
+        text = "".join(f"{line}\n" for line in (*lines, json.dumps(changed)))
+        (folder / "metrics.jsonl").write_text(text)
+        outcome = run_cli("plot", folder, "--png", tmp_path / "curves.png", "--json")
+        assert outcome.code in (0, 2)
+        assert re.fullmatch(r"(fadefour: [^\n]+\n)?", outcome.err), outcome.err
