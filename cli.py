@@ -14,7 +14,7 @@ CLOSED_PIPE = 141  # as for a program that SIGPIPE ends: 128 + 13
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="fadefour", prog_name="fadefour")
 def cli() -> None:
-    """Exact truth for drop-oldest tic-tac-toe, and AlphaZero taught and graded by it."""
+    """Exact tables for drop-oldest tic-tac-toe, and an AlphaZero trainer graded against them."""
 
 
 def add_commands() -> None:
@@ -39,7 +39,7 @@ def main() -> None:
         add_commands()
         cli(standalone_mode=False)
     except click.exceptions.Abort as stop:
-        if isinstance(stop.__cause__, KeyboardInterrupt):  # click has ended the line of the ^C
+        if isinstance(stop.__cause__, KeyboardInterrupt):  # click has ended the ^C line
             end("interrupted; what was finished is kept", 130)
         sys.exit(130)
     except click.exceptions.Exit as stop:
@@ -48,18 +48,18 @@ def main() -> None:
         error.show()
         sys.exit(2)
     except click.ClickException as error:
-        end(f"{' '.join(error.format_message().split())} (--help shows how)", 2)
+        end(f"{' '.join(error.format_message().split())} (see --help)", 2)
     except FadefourError as error:
         end(str(error), 2)
     except KeyboardInterrupt:
         end("interrupted; what was finished is kept", 130)
     except SystemExit:
-        if sys.stdout is not output:  # click met a closed pipe, and saw to a quiet end
+        if sys.stdout is not output:  # click noticed a closed pipe and exited quietly
             sys.exit(CLOSED_PIPE)
         raise
     except Exception as error:
-        reason = what_the_system_says(error)
-        if reason is None:  # a mistake of ours
+        reason = explain(error)
+        if reason is None:  # a bug of our own
             raise
         end(reason, 2)
 
@@ -71,18 +71,18 @@ def end(message: str, code: int) -> NoReturn:
     sys.exit(code)
 
 
-def what_the_system_says(error: Exception) -> str | None:
+def explain(error: Exception) -> str | None:
     """One line for an error that the machine or an input caused; None for any other."""
-    said = str(error).partition("\n")[0]
+    message = str(error).partition("\n")[0]
     if isinstance(error, OSError) and error.errno is not None:
         if error.filename is None and _module_of(error) == "click":
             return f"cannot write the output: {error.strerror}"
         return error.strerror + ("" if error.filename is None else f": {error.filename!r}")
     # torch has no MemoryError
-    if isinstance(error, MemoryError) or "can't allocate memory" in said:
-        return f"not enough memory{said and f' ({said})'}"
+    if isinstance(error, MemoryError) or "can't allocate memory" in message:
+        return f"not enough memory{message and f' ({message})'}"
     if isinstance(error, RecursionError) and _module_of(error) in ("json", "tomllib", "ast"):
-        return "an input is nested too deeply to be read"
+        return "the input is nested too deeply"
     return None
 
 

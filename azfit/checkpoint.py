@@ -3,7 +3,7 @@
 A checkpoint ``name.safetensors`` holds the weights, and in its header, as JSON, all else: what
 the network is, for which rules, the step, the metrics, a SHA-256 of the weights. It is one file,
 so it appears whole or not at all (temporary name, fsync, rename, fsync of the folder). The same
-JSON lies beside it as ``name.json`` for people and scripts; loading does not read that.
+JSON is also written to ``name.json`` for easy reading; loading does not use it.
 
 Pickles (.pt, .pth, .pkl) are refused unread: loading one runs what its author wrote.
 """
@@ -72,7 +72,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], about: dict[str, An
 
 @dataclass(frozen=True)
 class StoredTensor:
-    """What the header says of a tensor; its bytes are ``first`` to ``end`` of the numbers."""
+    """What the header says about a tensor; its bytes are ``first`` to ``end`` of the numbers."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -82,7 +82,7 @@ class StoredTensor:
 
 @dataclass(frozen=True)
 class Header:
-    """All that is known of a file of tensors before its numbers are read."""
+    """All that is known about a file of tensors before its numbers are read."""
 
     about: dict[str, Any]
     tensors: dict[str, StoredTensor]
@@ -91,7 +91,7 @@ class Header:
 
     @property
     def is_state(self) -> bool:
-        """Whether it is what a run goes on from, rather than a network for a game."""
+        """Whether it is the state that a run resumes from, not a network that plays."""
         return "game" not in self.about
 
 
@@ -120,7 +120,7 @@ def read_tensors(
 
 
 def read_header(path: Path) -> Header:
-    """What the file says of itself; its numbers are not read."""
+    """What the file says about itself; its numbers are not read."""
     with open_regular(path, MOST_BYTES, "checkpoint", f"give a {SUFFIX} file") as source:
         return _read_header(path, source)
 
@@ -131,7 +131,7 @@ def _read_header(path: Path, source: BinaryIO) -> Header:
     _refuse_other_kinds(path, beginning)
     length = int.from_bytes(beginning[:8], "little")
     if len(beginning) < 8 or not 2 <= length <= size - 8:
-        raise _corrupt(path, "it is no safetensors file, or cut short")
+        raise _corrupt(path, "it is not a safetensors file, or it was cut short")
     if length > LONGEST_HEADER:
         raise _corrupt(path, f"its header has {length:,} bytes")
     source.seek(8)
@@ -143,7 +143,7 @@ def _read_header(path: Path, source: BinaryIO) -> Header:
         raise _corrupt(path, "its header cannot be read") from None
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise InputError(
-            f"'{path}' is no checkpoint of fadefour (its header does not say so): give another"
+            f"'{path}' is not a fadefour checkpoint (its header does not say so): give another"
         )
     if about.get("version") != VERSION:
         raise InputError(
@@ -153,20 +153,22 @@ def _read_header(path: Path, source: BinaryIO) -> Header:
     try:
         tensors = {name: _stored_tensor(entry) for name, entry in entries.items()}
     except (ValueError, TypeError, KeyError):
-        raise _corrupt(path, "its header names tensors that cannot be") from None
+        raise _corrupt(path, "its header names impossible tensors") from None
     _check_places(path, list(tensors.values()), size - 8 - length)
     return Header(about, tensors, 8 + length)
 
 
 def _check_places(path: Path, tensors: list[StoredTensor], numbers_bytes: int) -> None:
-    """That the tensors fill the file, each in a place of its own."""
+    """Checks that the tensors fill the file without overlapping."""
     end = 0
     for tensor in sorted(tensors, key=lambda tensor: (tensor.first, tensor.end)):
         if tensor.first != end:
             raise _corrupt(path, "its tensors overlap or leave gaps")
         end = tensor.end
     if end != numbers_bytes:
-        raise _corrupt(path, f"it has {numbers_bytes:,} bytes of numbers, and names {end:,}")
+        raise _corrupt(
+            path, f"it has {numbers_bytes:,} bytes of numbers, but its header names {end:,}"
+        )
 
 
 def _stored_tensor(entry: dict[str, Any]) -> StoredTensor:
@@ -205,7 +207,7 @@ def _stored_sha256(source: BinaryIO, header: Header) -> str:
 
 def _refuse_other_kinds(path: Path, beginning: bytes) -> None:
     """Says what a file is that is something else altogether."""
-    if beginning[:4] == b"PK\x03\x04":  # zip: the name of its first member tells whose
+    if beginning[:4] == b"PK\x03\x04":  # zip: what it is shows in the name of its first member
         name_bytes = int.from_bytes(beginning[26:28], "little")
         member = beginning[30 : 30 + name_bytes].decode("latin1")
         if member == "about.npy":
@@ -217,7 +219,7 @@ def _refuse_other_kinds(path: Path, beginning: bytes) -> None:
         else:
             kind = "a zip archive"
         raise InputError(f"'{path}' is {kind}, not a network: give a {SUFFIX} checkpoint")
-    # Pickles of protocol 2 and up begin with \x80; the suffix tells of older ones. A header of
+    # Pickles of protocol 2 and up begin with \x80; the suffix shows older ones. A header of
     # 128, 384 ... bytes begins with \x80 as well, but has its { at byte 8.
     if (beginning[:1] == b"\x80" and beginning[8:9] != b"{") or path.suffix in _PICKLES:
         _refuse_pickle(path)
@@ -246,7 +248,7 @@ def _corrupt(path: Path, why: str) -> CorruptTableError:
 def save_checkpoint(
     path: str | Path, network: Network, extra: dict[str, Any] | None = None
 ) -> Path:
-    """Writes the network and what else is known of it (step, metrics ...); returns the path."""
+    """Writes the network and what else is known about it (step, metrics ...); returns the path."""
     path = Path(path)
     if path.suffix != SUFFIX:
         raise InputError(f"checkpoint '{path}': the name must end in {SUFFIX}")
@@ -290,16 +292,14 @@ def load_checkpoint(path: str | Path, game: str | None = None) -> tuple[Network,
 
 
 def _check_network(path: Path, header: Header, game: str | None) -> None:
-    """That the header is that of a network, of this game, with the weights that it needs."""
+    """Checks that the header is that of a network for this game, with the weights it needs."""
     config, about = _config(path, header), header.about
     if game is not None and config.game != game:
-        raise InputError(
-            f"checkpoint '{path}' plays {config.game}, not {game}: give that game, or another one"
-        )
+        raise InputError(f"checkpoint '{path}' plays {config.game}, not {game}: give another one")
     if about.get("rules") != rules_tag(config.game):
         raise InputError(
             f"checkpoint '{path}' was made for the rules '{about.get('rules')}', "
-            f"these are '{rules_tag(config.game)}': train it again"
+            f"not '{rules_tag(config.game)}': train it again"
         )
     with torch.device("meta"), _Unfilled():
         wanted = Network(config).state_dict()

@@ -27,12 +27,12 @@ MOST_SEED = 2**63 - 1
 sims_option = click.option(
     "--sims",
     type=WholeNumber(1, MOST_SIMS, ", or leave it out for the network alone"),
-    help="Search, with this many simulations per move.",
+    help="Search with this many simulations per move.  [default: no search]",
 )
 
 
 def seed_option(of: str) -> Callable[[Command], Command]:
-    """--seed, and what it is the seed of in words."""
+    """--seed; of: what it seeds, in words."""
     return click.option(
         "--seed",
         type=WholeNumber(0, MOST_SEED),
@@ -43,7 +43,7 @@ def seed_option(of: str) -> Callable[[Command], Command]:
 
 
 def run_option(holds: str) -> Callable[[Command], Command]:
-    """--run: the folder of a run, and what it holds in words."""
+    """--run, the folder of a run; holds: its contents, in words."""
     return click.option(
         "--run",
         "run_folder",
@@ -71,18 +71,18 @@ class TypedVariant:
         return Rules(n, 4 if self.m is None else self.m, n if self.k is None else self.k)
 
     def check(self, game: Game, source: str) -> None:
-        """One line if an option was typed that is not so in the game that ``source`` plays."""
+        """Refuses a typed option that does not hold for the game that ``source`` plays."""
         for name in ("n", "m", "k"):
             typed = getattr(self, name)
             if typed is None:
                 continue
             if not isinstance(game, DropOldest):
-                raise InputError(f"--{name} {typed}: '{source}' plays {game.name}: leave it out")
+                raise InputError(f"--{name} {typed}: '{source}' plays {game.name}; leave it out")
             stated = getattr(game.rules, name)
             if typed != stated:
                 raise InputError(
                     f"--{name} {typed}: '{source}' plays {game.rules.name} (--{name} {stated}): "
-                    "leave it out, the variant is read from the file"
+                    "leave it out; the variant is read from the file"
                 )
 
 

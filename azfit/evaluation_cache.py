@@ -1,7 +1,7 @@
 """An evaluator that remembers: a position met before costs a look-up instead of the network.
 
 Games that are played side by side begin alike, and move orders meet again within a tree. What a
-network says of a position never changes, so remembering changes no search. Planes are zeros and
+network says about a position never changes, so remembering changes no search. Planes are zeros and
 ones in every game; their bits are the key.
 """
 
@@ -15,7 +15,7 @@ from azfit.search import Evaluator
 
 Floats = NDArray[np.float32]
 
-BYTES = 1 << 26  # of answers; beside them the keys take two or three times as much
+BYTES = 1 << 26  # of answers; the keys take two or three times as much again
 
 
 class EvaluationCache:

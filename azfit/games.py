@@ -251,7 +251,7 @@ class DropOldest(Game):
     def state(self, position: Position) -> State:
         """The state of a position, uint8 [state_bytes]."""
         if not isinstance(position, Position):
-            raise InputError(f"{position!r} is no position of drop-oldest")
+            raise InputError(f"{position!r} is not a position of drop-oldest")
         if position.rules != self.rules:
             raise InputError(f"'{position}' is of {position.rules}, not of {self.rules}")
         m = self.rules.m
@@ -306,7 +306,7 @@ class Connect4(Game):
     def state(self, position: Connect4Position) -> State:
         """The state of a position, uint8 [state_bytes]; column 1 is action 0."""
         if not isinstance(position, Connect4Position):
-            raise InputError(f"{position!r} is no position of Connect Four")
+            raise InputError(f"{position!r} is not a position of Connect Four")
         code = np.zeros((1, self.code_length), dtype=np.int8)
         for ply, column in enumerate(position.columns):
             row = position.columns[:ply].count(column)

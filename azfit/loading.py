@@ -70,7 +70,7 @@ def load_player(
     threads: for torch; None: what is fastest here, by a measurement of half a second.
     backend: what runs the network, see ``azfit.inference``; None: torch, on which all published
     grades and proofs rest.
-    max_plies: a search counts a game that gets so far as a draw; None: the game's own cap.
+    max_plies: a search counts a game that reaches this ply as a draw; None: the game's own cap.
 
     A player of drop-oldest is canonical: symmetric boards get symmetric moves.
     """

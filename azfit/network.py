@@ -9,7 +9,7 @@ canonical     The board is turned into its canonical orientation before the body
 hide_leaving  (drop-oldest) The mover's piece on plane 0 leaves with the very next move: all it
               does is to block its cell. The legal mask knows it; the body need not.
 rate_moves    For each move the body predicts how the game ends after it (draw, or the number of
-              plies; their parity tells who wins). The value of the position is that of the moves
+              plies; their parity shows who wins). The value of the position is that of the moves
               the policy plays: outcome = sum over moves of policy x outcome of the move. With
               hide_leaving this is exact: what the hidden piece changes is which moves there are.
 
@@ -34,7 +34,7 @@ ILLEGAL = -1e9
 
 
 class Outputs(NamedTuple):
-    """What the network says of a batch, for the side to move."""
+    """What the network says about a batch, for the side to move."""
 
     policy: Tensor
     """Logits [B, A], ILLEGAL where there is no move."""
@@ -276,6 +276,6 @@ class Network(nn.Module):
 
 
 def parameter_count(config: NetworkConfig) -> int:
-    """Of a network that is not made: its weights take no memory."""
+    """Parameters of such a network, without making it: its weights take no memory."""
     with torch.device("meta"):
         return Network(replace(config, canonical=False)).parameter_count

@@ -44,7 +44,7 @@ NODES = 1 << 20
 
 @dataclass(frozen=True)
 class Choices:
-    """What a player says of N states."""
+    """What a player says about N states."""
 
     actions: Actions
     """int32 [N]: the moves."""
@@ -195,7 +195,7 @@ class SearchPlayer(Player):
 
 
 class _RootOpinion:
-    """Notes what the evaluator says of the roots: the first batch of a fresh search."""
+    """Notes what the evaluator says about the roots: the first batch of a fresh search."""
 
     def __init__(self, evaluator: Evaluator) -> None:
         self._evaluator, self._asked = evaluator, False

@@ -23,7 +23,7 @@ from azfit.search_config import SearchConfig
 from solver.errors import FadefourError, InputError
 
 Evaluation: TypeAlias = tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32] | None]
-"""What an evaluator says of a batch of leaves, for the side to move:
+"""What an evaluator says about a batch of leaves, for the side to move:
 
 policy float32 [rows, actions], logits or weights; illegal moves are left out by the search;
 value float32 [rows] in -1 .. 1, or probabilities of win, draw, loss float32 [rows, 3];
@@ -34,8 +34,8 @@ Evaluator: TypeAlias = Callable[[NDArray[np.float32]], Evaluation]
 """From planes float32 [rows, planes, rows, columns]; the number of rows varies from call to call,
 up to the number of trees. The array is the search's own: copy it to keep it."""
 
-# With reuse a tree holds what it kept beside what it adds; three searches' worth is seldom
-# exceeded, and a tree that exceeds it starts anew (see ``Search.forgotten``).
+# With reuse a tree holds what it kept as well as what it adds; three searches' worth is seldom
+# exceeded, and a tree that exceeds it starts over (see ``Search.forgotten``).
 SEARCHES_KEPT = 3
 
 
@@ -118,10 +118,10 @@ class Search:
         seeds: ArrayLike | None = None,
         trees: ArrayLike | None = None,
     ) -> None:
-        """Starts trees anew at these states (uint8 [count, state_bytes]).
+        """Restarts trees at these states (uint8 [count, state_bytes]).
 
         plies: the move numbers of the states, int [count]; None: all 0. Noise, temperature and
-        the ply cap go by them. seeds: int [count]; None: the trees go on with their random
+        the ply cap go by them. seeds: int [count]; None: the trees continue with their random
         numbers. trees: which trees, int [count]; None: all of them, in order.
         """
         chosen = np.arange(self.trees) if trees is None else np.asarray(trees, dtype=np.int64)
@@ -151,7 +151,7 @@ class Search:
         self._check(lib.ff_search_run_constant(self._search, value))
 
     def begin(self, sims: int | None = None) -> None:
-        """Grants every unfinished tree so many simulations."""
+        """Grants every unfinished tree this many simulations."""
         granted = self.config.sims if sims is None else sims
         if not 1 <= granted < self.node_capacity:
             raise InputError(
@@ -253,7 +253,7 @@ class Search:
         return self._gather("result", np.int8)
 
     def forgotten(self) -> NDArray[np.uint32]:
-        """How often each tree dropped a kept subtree for want of room, uint32 [trees]."""
+        """How often each tree dropped a kept subtree for lack of room, uint32 [trees]."""
         return self._gather("forgotten", np.uint32)
 
     def counts(self) -> WalkCounts:

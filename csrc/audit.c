@@ -462,7 +462,7 @@ static void check_below(const ff_audit *audit, const uint8_t *table, uint8_t *ce
     }
 }
 
-/* The first cells that item number `item` stands for; 0 if they are no
+/* The first cells that item number `item` stands for; 0 if they are not a
  * canonical beginning. */
 static int begin_item(const ff_audit *audit, uint64_t item, uint8_t *cells, place *beginning) {
     memset(beginning, 0, sizeof *beginning);

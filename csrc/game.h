@@ -106,7 +106,7 @@ void ff_sides(const ff_game *game, const uint8_t *states, size_t count, int8_t *
 void ff_encode_states(const ff_game *game, const uint8_t *states, size_t count, int8_t *codes);
 
 /* Returns the number of states that could be built: less than `count` if the
- * next code is no position of the game. */
+ * next code is not a position of the game. */
 size_t ff_decode_states(const ff_game *game, const int8_t *codes, size_t count,
                         uint8_t *states);
 

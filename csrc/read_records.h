@@ -18,7 +18,7 @@
  * among the wanted ones, depth of the right parity and range, nothing said of a
  * side that cannot be to move or of an impossible position, finished exactly where
  * there is a line.  Returns how many are good before the first bad one; stores the
- * last code (UINT64_MAX, which is no code, before the first record).  Where `table`
+ * last code (UINT64_MAX, which is not a code, before the first record).  Where `table`
  * is given, enters the results of the side that the code speaks of: X in the full
  * slice. */
 uint64_t ff_read_records(const ff_index *index, const uint8_t *records, uint64_t count,

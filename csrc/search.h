@@ -124,7 +124,7 @@ int ff_search_begin(ff_search *search, uint32_t sims);
 
 /* Walks in every tree up to a leaf.  Fills planes [rows][planes][rows][columns]
  * and the trees they are of; returns the number of rows, 0 when all simulations
- * are done.  Evaluating a new root is no simulation. */
+ * are done.  Evaluating a new root is not a simulation. */
 int ff_search_select(ff_search *search, float *planes, int32_t *leaf_trees);
 
 /* The evaluations of the last batch: policy [rows][actions], as logits or as

@@ -1,8 +1,8 @@
 """NumPy archives (.npz) that may come from anywhere: sizes are known before anything is unpacked.
 
-A megabyte of zip can claim, and even hold, gigabytes. So nothing is read for which there is no
-need: the directory of the archive has a limit, every array states its shape in a short header of
-its own, and whoever reads one says which dtype and shape it must have. Pickles are never loaded.
+A megabyte of zip can claim, and even hold, gigabytes. So no more is read than is
+needed: the archive's directory has a limit, every array states its shape in a short header of its
+own, and the reader says which dtype and shape it must have. Pickles are never loaded.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _MOST_HEADER_BYTES = 4096
 
 @dataclass(frozen=True)
 class StoredArray:
-    """What an archive says of an array before it is read."""
+    """What an archive says about an array before it is read."""
 
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
@@ -72,7 +72,7 @@ class Archive:
         with self._zip.open(info) as member:
             magic = member.read(len(_NPY) + 2)
             if magic[:-2] != _NPY:
-                raise ValueError(f"{info.filename!r} is no NumPy array")
+                raise ValueError(f"{info.filename!r} is not a NumPy array")
             long = struct.Struct("<H" if magic[-2] == 1 else "<I")
             size = long.unpack(member.read(long.size))[0]
             if size > _MOST_HEADER_BYTES:
@@ -80,7 +80,7 @@ class Archive:
             header = ast.literal_eval(member.read(size).decode("latin1"))
         dtype, shape = np.dtype(header["descr"]), tuple(header["shape"])
         if dtype.hasobject or header["fortran_order"] is not False:
-            raise ValueError(f"{info.filename!r} is no plain array")
+            raise ValueError(f"{info.filename!r} is not a plain array")
         if not all(isinstance(length, int) and length >= 0 for length in shape):
             raise ValueError(f"{info.filename!r} has the shape {shape}")
         stored = StoredArray(dtype, shape, len(magic) + long.size + size)
@@ -119,17 +119,17 @@ class Archive:
         """Text that was stored as uint8."""
         size = self.arrays[name].bytes
         if size > most_bytes:
-            raise ValueError(f"{name} has {size:,} bytes, and {most_bytes:,} is the most")
+            raise ValueError(f"{name} has {size:,} bytes, and the limit is {most_bytes:,}")
         return json.loads(self.read(name, np.uint8, (size,)).tobytes())
 
 
 def _check_directory(source: BinaryIO) -> None:
-    """That the list of members is short: reading it takes many times its size."""
+    """Checks that the list of members is short: reading it takes many times its size."""
     size = source.seek(0, 2)
     source.seek(max(0, size - _END.size - 20))
     end = source.read()
     if end[-_END.size :][:4] != b"PK\x05\x06" or end.startswith(_END_OF_ZIP64):
-        raise ValueError("it is no NumPy archive, or cut short")
+        raise ValueError("it is not a NumPy archive, or it was cut short")
     _, _, _, _, entries, directory_bytes, _, _ = _END.unpack(end[-_END.size :])
     if entries > MOST_ARRAYS or directory_bytes > _MOST_DIRECTORY_BYTES:
         raise ValueError(f"it has {entries:,} members")
@@ -161,4 +161,4 @@ def open_archive(
             reason = " ".join(str(error).split())[:200] or type(error).__name__
             if isinstance(error, KeyError):
                 reason = f"it has no {reason}"
-            raise CorruptTableError(f"'{path}' is no {what} ({reason}): {remedy}") from None
+            raise CorruptTableError(f"'{path}' is not a {what} ({reason}): {remedy}") from None

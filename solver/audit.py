@@ -1,8 +1,8 @@
 """The forward audit: does every stored result follow from the results of its successors?
 
-``audit_table`` derives a table anew, node by node, with C code that shares nothing with the solver
+``audit_table`` derives a table again, node by node, with C code that shares nothing with the solver
 but the rules (``csrc/audit.h``). It judges the bytes as they are stored, those of positions that
-cannot occur included, and needs no memory beside the table.
+cannot occur included, and needs no memory beyond the table.
 """
 
 from __future__ import annotations

@@ -20,10 +20,10 @@ Command = Callable[..., None]
 
 
 class WholeNumber(click.types.IntParamType):
-    """A whole number from ``low`` to ``high``; else one line that names the option and both."""
+    """A whole number from ``low`` to ``high``; anything else is refused in one line."""
 
     def __init__(self, low: int, high: int, otherwise: str = "") -> None:
-        """otherwise: what else to do than to give a number in this range."""
+        """otherwise: an alternative to such a number, for the message."""
         self._low, self._high = low, high
         self._advice = f"use a whole number from {low:,} to {high:,}{otherwise}"
 
@@ -107,7 +107,7 @@ def show(as_json: bool, body: dict[str, Any], words: str) -> None:
 
 
 def on_stderr(line: str) -> None:
-    """For notices that are no part of a report."""
+    """For notices that are not part of a report."""
     click.echo(line, err=True)
 
 

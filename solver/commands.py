@@ -53,7 +53,12 @@ from solver.wording import counted, counted_plies
 )
 @click.option("--table-only", is_flag=True, help="Write only the dense table, a byte per position.")
 @click.option("--stats-only", is_flag=True, help="Write nothing; show the counts.")
-@click.option("--estimate", "only_estimate", is_flag=True, help="Show what it would take and stop.")
+@click.option(
+    "--estimate",
+    "only_estimate",
+    is_flag=True,
+    help="Show the memory, disk and time needed, and stop.",
+)
 @click.option(
     "--checkpoint-minutes",
     default=5.0,
@@ -82,7 +87,7 @@ def solve_command(
       fadefour solve --m 5 --table-only --estimate
     """
     if table_only and stats_only:
-        raise InputError("--table-only and --stats-only exclude each other: give one of them")
+        raise InputError("--table-only and --stats-only cannot be combined: give one of them")
     if not 0 <= checkpoint_minutes < math.inf:  # nan is not either
         raise InputError(f"--checkpoint-minutes {checkpoint_minutes}: use 0 or more minutes")
     players = [] if table_only or stats_only else list("xy" if player == "both" else player)
@@ -144,7 +149,7 @@ def merge_command(rules: Rules, folder: Path, threads: int, complete: bool, as_j
       fadefour merge --complete
     """
     if not folder.is_dir():
-        raise InputError(f"--data '{folder}' is no folder: run 'fadefour solve --data {folder}'")
+        raise InputError(f"--data '{folder}' is not a folder: run 'fadefour solve --data {folder}'")
     path = records.data_path(folder, "game_tree", rules)
     with writing_in(folder, wait=True, notice=on_stderr):
         check_writable(path)
@@ -184,7 +189,7 @@ def verify_command(
         return
     if files:
         raise InputError(
-            f"'{files[0]}': FILES go with --game connect4; a folder of tables is given by --data"
+            f"'{files[0]}': FILES are for --game connect4; use --data for a folder of tables"
         )
     needs = estimate_folder(folder, rules)
     if needs.is_large and not as_json:
@@ -200,7 +205,7 @@ def _verify_connect4(files: tuple[Path, ...], threads: int, as_json: bool) -> No
     from solver.connect4.text import verified
 
     if not files:
-        raise InputError("verify --game connect4 needs FILES of lines MOVES SCORE")
+        raise InputError("verify --game connect4 needs FILES with lines of MOVES SCORE")
     checks = verify_sets(files, threads, progress_for(as_json))
     correct = all(check.correct == check.total for check in checks)
     body = {"sets": [check.to_dict() for check in checks], "ok": correct}
@@ -306,7 +311,7 @@ def _probe_connect4(text_of_position: str, as_json: bool) -> None:
 
 
 @click.command("stats")
-@click.option("--png", type=NamedPath(dir_okay=False), help="Draw the depths to this file.")
+@click.option("--png", type=NamedPath(dir_okay=False), help="Also plot the depths to this file.")
 @json_option
 @variant_options
 def stats_command(
@@ -356,6 +361,7 @@ def summary_command(rules: Rules, folder: Path, threads: int, as_json: bool) -> 
     default="npz",
     show_default=True,
     type=click.Choice(["npz", "parquet"]),
+    help="File format of the shards.",
 )
 @click.option("--shard", default=4_000_000, show_default=True, help="Positions per shard.")
 @click.option(
@@ -364,7 +370,7 @@ def summary_command(rules: Rules, folder: Path, threads: int, as_json: bool) -> 
     show_default=True,
     help="Share of the positions to hold out, chosen by a hash.",
 )
-@click.option("--sample", type=int, help="Number of positions, at random.  [default: all]")
+@click.option("--sample", type=int, help="Export this many random positions.  [default: all]")
 @click.option("--seed", default=0, show_default=True, help="Seed of --sample.")
 @json_option
 @variant_options

@@ -147,7 +147,7 @@ def check_defense(
 
 
 def _outcomes(sampled: int, matches: list[Match]) -> DefenseReport:
-    """What became of the sampled positions, the first of all that were played out."""
+    """How the sampled positions ended; they are the first of all that were played out."""
     worth = np.concatenate([match.worth for match in matches])
     failed = np.zeros(len(worth), np.bool_)
     by_kind = dict.fromkeys(KINDS, 0)

@@ -65,7 +65,7 @@ class Candidates:
 
     ``threat`` bool [N]: the opponent would win if it were to move now, by the rules;
     ``some_lose`` bool [N]: a move of the mover's loses, ``worth`` int16 [N]: the value, both by
-    the table; ``suspect`` bool [N]: its moves tell otherwise; ``best`` int64 [N]: the table's move.
+    the table; ``suspect`` bool [N]: its moves say otherwise; ``best`` int64 [N]: the table's move.
     """
 
     positions: Positions

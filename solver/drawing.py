@@ -1,4 +1,4 @@
-"""Positions, moves and lines for people to read."""
+"""Positions, moves and lines as text."""
 
 from __future__ import annotations
 

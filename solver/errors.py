@@ -11,7 +11,7 @@ class FadefourError(Exception):
 
 
 class InputError(FadefourError, ValueError):
-    """A value that was asked for cannot be: a rule, a position, an option."""
+    """A value that cannot be used: a rule, a position, an option."""
 
 
 class MissingTableError(FadefourError, FileNotFoundError):
@@ -26,4 +26,4 @@ class CorruptTableError(FadefourError):
 
 
 class NoRoomError(FadefourError):
-    """Memory or disk does not suffice; nothing was overwritten."""
+    """There is not enough memory or disk; nothing was overwritten."""

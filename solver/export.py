@@ -210,7 +210,7 @@ def export(
             f"use at least {-(-most // MOST_SHARDS)}"
         )
     if os.path.lexists(out):
-        raise InputError(f"'{out}' exists already: remove it or choose another --out")
+        raise InputError(f"'{out}' already exists: remove it or choose another --out")
     check_writable(out)
     table.check_all()
     with _new_folder(out) as partial:

@@ -95,7 +95,7 @@ class Crew:
     ) -> list[Any]:
         """Runs ``kernel(work)`` on every thread, over ``items`` items; returns what each gave.
 
-        ``report`` is told now and then how many items have been taken.
+        ``report`` is called now and then with the number of items taken so far.
         """
         work = ffi.new("ff_work *", {"next": 0, "end": items, "step": step})
         try:

@@ -1,4 +1,4 @@
-"""What a solved table says of many positions: results, plies, the best moves and the good ones.
+"""What a solved table says about many positions: results, plies, the best moves and the good ones.
 
 Labels belong to canonical positions, named by their nodes (``solver.index``). Which part of the
 data a position belongs to, training or validation, depends on a hash of its state code, so that
@@ -22,7 +22,7 @@ from solver.values import PLIES_OF_BYTE, RESULT_OF_BYTE
 
 @dataclass(frozen=True)
 class Labels:
-    """What a table says of N canonical positions; a full one is given with X to move.
+    """What a table says about N canonical positions; a full one is given with X to move.
 
     A set of moves is a mask: bit c is set if placing on cell c is one of them. A finished
     position has no moves.

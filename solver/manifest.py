@@ -12,7 +12,7 @@ A new version is written beside the old one and takes its place in this order::
 
 Before 2 nothing has changed, and ``name.new`` is litter that the next writer removes. From 2 on
 the new version is what counts, and whoever opens the file next completes 3 and 4 (unless its
-writer, who holds the folder's lock, is still at it). So a crash at any moment leaves the old file
+writer, who holds the folder's lock, is still busy). So a crash at any moment leaves the old file
 or the new one, with the manifest that belongs to it.
 """
 
@@ -88,7 +88,7 @@ def _new(path: Path) -> Path:
 
 
 def finish_interrupted(path: Path) -> None:
-    """Completes a replacement that was decided but not finished, unless its writer is at it."""
+    """Completes a replacement that was decided but not finished, unless its writer is busy."""
     if not _new(manifest_path(path)).exists():
         return
     if is_writer_in(path.parent):
@@ -215,8 +215,8 @@ class NewFile:
 def remove(path: Path) -> None:
     """Removes a file, its manifest, and what an interrupted write left of either.
 
-    The file goes before its manifest: a manifest without a file is no file, but a file without a
-    manifest is a damaged one.
+    The file goes before its manifest: a manifest without a file counts for nothing, but a file
+    without a manifest is a damaged one.
     """
     _finish(path)
     for litter in (path, manifest_path(path), _new(path)):
@@ -275,7 +275,7 @@ def _read_manifest(path: Path, remedy: str) -> Manifest:
             str(sums["sha256"]),
         )
     except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise CorruptTableError(f"'{source}' is no manifest ({error!r}): {remedy}") from error
+        raise CorruptTableError(f"'{source}' is not a manifest ({error!r}): {remedy}") from error
     if manifest.block_bytes != block_size(manifest.bytes):
         raise CorruptTableError(
             f"'{source}' has blocks of {manifest.block_bytes} bytes, expected "
@@ -321,7 +321,7 @@ def checked_blocks(
 def check_whole(
     path: Path, manifest: Manifest, remedy: str, reach: Callable[[int], None] | None = None
 ) -> None:
-    """Checks all block checksums and the whole one; ``reach`` is told the bytes read so far."""
+    """Checks all block checksums and the whole one; ``reach`` gets the bytes read so far."""
     done = 0
     for data in checked_blocks(path, manifest, remedy, whole=True):
         done += len(data)

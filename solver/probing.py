@@ -69,7 +69,7 @@ class Table(ABC):
         cannot occur, or one of another variant.
 
         Everything else that ``probe`` raises is raised here too: a damaged table
-        (CorruptTableError), a closed one, something that is no position (InputError).
+        (CorruptTableError), a closed one, something that is not a position (InputError).
         """
         _check_is_position(position)
         if position.rules != self.rules or position.is_impossible:
@@ -108,7 +108,7 @@ class Table(ABC):
         """Values of many positions: x, y int8 [N, m] (-1 for no piece), to_move int8 [N] (0 = X).
 
         Returns results int8 [N] for the side to move (+1, 0, -1) and plies int16 [N] (-1 for a
-        draw). Raises InputError if one of them is no position or cannot occur.
+        draw). Raises InputError if one of them is not a position or cannot occur.
         """
         values = self._bytes(x, y, to_move)
         if len(values) and int(values.max()) == IMPOSSIBLE:
@@ -121,12 +121,12 @@ class Table(ABC):
         _check_is_position(position)
         if position.rules != self.rules:
             raise InputError(
-                f"'{position}' is a position of {position.rules}, the table is for {self.rules}"
+                f"'{position}' is a position of {position.rules}, but the table is for {self.rules}"
             )
 
 
 def _check_is_position(position: object) -> None:
     if not isinstance(position, Position):
         raise InputError(
-            f"{position!r} is no Position: give one, for example Position.parse('a1b2/c3 y')"
+            f"{position!r} is not a Position: give one, for example Position.parse('a1b2/c3 y')"
         )

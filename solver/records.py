@@ -193,7 +193,7 @@ class RecordFile:
 
     def bad_record(self, number: int) -> CorruptTableError:
         return CorruptTableError(
-            f"'{self.path}': record {number} is out of order, a duplicate, or no {self.kind} "
+            f"'{self.path}': record {number} is out of order, a duplicate, or not a {self.kind} "
             f"record: {self.remedy}"
         )
 
@@ -431,7 +431,7 @@ def completed_chunks(rules: Rules, decided: Iterable[Bytes]) -> Iterator[Bytes]:
         yield out
     if len(window):
         code = int(window[:8].view(np.uint64)[0])
-        raise CorruptTableError(f"state code {code:#018x} is no canonical position of {rules}")
+        raise CorruptTableError(f"state code {code:#018x} is not a canonical position of {rules}")
 
 
 def merge(

@@ -85,7 +85,7 @@ class Statistics:
         }
 
     def __str__(self) -> str:
-        """Two tables for people: by slice, and by depth."""
+        """Two tables: by slice, and by depth."""
         head = ["pieces", "nodes", *RESULTS]
         rows = [[f"{part.to_dict()[name]:,}" for name in head] for part in self.slices]
         everything = {"nodes": self.nodes, **asdict(self.results)}

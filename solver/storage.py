@@ -44,16 +44,16 @@ _HELD: set[Path] = set()  # the folders in which this process is the writer
 def writing_in(
     folder: Path, wait: bool = False, notice: Callable[[str], object] | None = None
 ) -> Iterator[None]:
-    """Holds the folder for one writer at a time; makes it if need be. The lock leaves no file.
+    """Holds the folder for one writer at a time; makes it if necessary. The lock leaves no file.
 
-    wait: waits for another process to finish instead of refusing, and tells ``notice`` so, once.
+    wait: waits for another process to finish instead of refusing; ``notice`` is called once.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:
-        reason = "it is no folder" if error.errno == errno.EEXIST else error.strerror
-        raise InputError(f"cannot write in '{folder}': {reason}") from error
+        reason = "it is not a folder" if error.errno == errno.EEXIST else error.strerror
+        raise InputError(f"cannot write to '{folder}': {reason}") from error
     try:
         _lock_folder(handle, folder, wait and not is_writer_in(folder), notice)
         held = folder.resolve()
@@ -75,10 +75,10 @@ def _lock_folder(
     except BlockingIOError:
         if not wait:
             raise InputError(
-                f"another fadefour is writing in '{folder}': wait for it, or use another folder"
+                f"another fadefour is writing to '{folder}': wait for it, or use another folder"
             ) from None
         if notice is not None:
-            notice(f"waiting for another fadefour that is writing in '{folder}'")
+            notice(f"waiting for another fadefour that is writing to '{folder}'")
         fcntl.flock(handle, fcntl.LOCK_EX)
     except OSError as error:
         raise InputError(f"cannot lock '{folder}': {error.strerror}") from error
@@ -234,8 +234,8 @@ def open_regular(
                 raise InputError(f"cannot read {what} '{path}': it is {kind}")
             if about.st_size > most_bytes:
                 raise CorruptTableError(
-                    f"{what} '{path}' has {about.st_size:,} bytes, and {most_bytes:,} is the most "
-                    f"that one can have: {remedy}"
+                    f"{what} '{path}' has {about.st_size:,} bytes, and the limit is "
+                    f"{most_bytes:,}: {remedy}"
                 )
             yield source
     except FadefourError:
@@ -256,8 +256,8 @@ def read_bytes(path: Path, most_bytes: int, what: str, remedy: str = "give anoth
             data += chunk
             if len(data) > most_bytes:  # it grew, or its system gives no sizes, as in /proc
                 raise CorruptTableError(
-                    f"{what} '{path}' has more than {most_bytes:,} bytes, the most that one can "
-                    f"have: {remedy}"
+                    f"{what} '{path}' has more than {most_bytes:,} bytes, which is the limit: "
+                    f"{remedy}"
                 )
     return bytes(data)
 
@@ -270,7 +270,7 @@ def read_text_file(
         return read_bytes(path, most_bytes, what, remedy).decode()
     except UnicodeDecodeError as error:
         raise CorruptTableError(
-            f"{what} '{path}' is not text (byte {error.start} is no UTF-8): {remedy}"
+            f"{what} '{path}' is not text (byte {error.start} is not valid UTF-8): {remedy}"
         ) from None
 
 
@@ -302,4 +302,6 @@ def _parsed(
         raise CorruptTableError(f"{what} '{path}' is nested too deeply: {remedy}") from None
     except ValueError as error:  # JSONDecodeError, TOMLDecodeError, a number of 5,000 digits
         reason = " ".join(str(error).split())
-        raise CorruptTableError(f"{what} '{path}' is no {language} ({reason}): {remedy}") from None
+        raise CorruptTableError(
+            f"{what} '{path}' is not valid {language} ({reason}): {remedy}"
+        ) from None

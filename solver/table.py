@@ -186,7 +186,7 @@ class RecordTable(TableFile):
         return int(self._bytes(x, y, np.array([position.to_move == "y"], np.int8))[0])
 
     def _bytes(self, x: Int8Array, y: Int8Array, to_move: Int8Array) -> NDArray[np.uint8]:
-        find_nodes(x, y, to_move, self.rules)  # refuses what is no position
+        find_nodes(x, y, to_move, self.rules)  # refuses what is not a position
         codes = np.empty(len(to_move), np.uint64)
         lib.ff_record_codes(
             index_of(self.rules),

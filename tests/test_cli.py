@@ -457,7 +457,7 @@ def test_a_second_writer_waits_for_the_first(copy33: Path, command: str) -> None
         )
         assert waiting.stderr is not None
         notice = waiting.stderr.readline()
-        assert notice == f"waiting for another fadefour that is writing in '{copy33}'\n"
+        assert notice == f"waiting for another fadefour that is writing to '{copy33}'\n"
         assert waiting.poll() is None
         release()
         out, err = waiting.communicate(timeout=60)

@@ -223,7 +223,7 @@ def test_bad_positions_are_named_in_one_line(text: str, names: str) -> None:
 def test_bitboards_that_are_no_position_are_refused(
     solver: Connect4Solver, mover: int, stones: int
 ) -> None:
-    with pytest.raises(InputError, match="no position"):
+    with pytest.raises(InputError, match="not a Connect Four position"):
         solver.search(mover, stones)
 
 
@@ -262,5 +262,5 @@ def test_columns_may_be_any_integers() -> None:
 
 
 def test_a_number_is_no_text() -> None:
-    with pytest.raises(InputError, match="position 44 is no text"):
+    with pytest.raises(InputError, match="position 44 is not text"):
         Connect4Position.parse(44)  # type: ignore[arg-type]

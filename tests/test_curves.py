@@ -100,7 +100,7 @@ def test_figures_that_are_no_numbers_are_left_out(
 @pytest.mark.parametrize(
     ("name", "damage", "names"),
     [
-        ("metrics.jsonl", None, "is no run"),
+        ("metrics.jsonl", None, "is not a run"),
         ("metrics.jsonl", "", "nothing to draw yet"),
         ("metrics.jsonl", "a directory", "metrics.jsonl"),
         ("metrics.jsonl", b"\xff\xfe\xff\n", "line 1"),

@@ -289,7 +289,7 @@ def test_bad_input_is_one_line(fadefour, tmp_path, checkpoint):
     a_file = tmp_path / "file"
     a_file.write_text("no run\n")
     for command in ("inspect-buffer", "plot"):
-        assert refused(fadefour(command, a_file), "is no run")
+        assert refused(fadefour(command, a_file), "is not a run")
     foreign = tmp_path / "foreign.safetensors"
     foreign.write_bytes(b"not a network at all")
     assert refused(fadefour("diagnose", foreign), "foreign.safetensors")

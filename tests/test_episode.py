@@ -277,7 +277,7 @@ def test_what_no_crash_leaves_is_reported_and_kept(
         return
     before = path.read_bytes()
     for opened in (lambda: read_episodes(path, GAME), lambda: EpisodeFile(path)):
-        with pytest.raises(CorruptTableError, match=r"a\.games.*is no game"):
+        with pytest.raises(CorruptTableError, match=r"a\.games.*is not a game"):
             opened()
     assert path.read_bytes() == before
 
@@ -297,7 +297,7 @@ def test_damage_before_whole_games_is_reported_in_one_line(
 def test_games_of_another_game_are_refused(tmp_path: Path, episodes: list[Episode]) -> None:
     written(tmp_path / "a.games", episodes)
     for name in ("drop-4-4-4", "connect4", "gomoku-9"):
-        with pytest.raises(CorruptTableError, match=f"it is no game of {name}"):
+        with pytest.raises(CorruptTableError, match=f"it is not a game of {name}"):
             read_episodes(tmp_path / "a.games", game_by_name(name))
 
 

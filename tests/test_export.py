@@ -205,7 +205,7 @@ def test_what_exists_is_refused_and_left_alone(
     for name in ("folder", "file", "link"):
         ended = fadefour("export", *VARIANT33, "--data", solved33, "--out", tmp_path / name)
         assert ended.code == 2
-        assert "exists already" in ended.err
+        assert "already exists" in ended.err
     assert {path.name for path in tmp_path.iterdir()} == {"folder", "file", "link"}
 
 

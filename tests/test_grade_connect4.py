@@ -291,7 +291,7 @@ def test_sets_are_chosen_in_order(
     (tmp_path / "here.txt").write_text(POSITIONS.read_text().splitlines()[0])
     (present,) = labelled_sets([], None, 0, tmp_path)
     assert present.name == "here" and len(present.labels) == 1
-    with pytest.raises(InputError, match="exclude"):
+    with pytest.raises(InputError, match="cannot be combined"):
         labelled_sets([POSITIONS], 5, 0, tmp_path)
 
 
@@ -349,7 +349,7 @@ def test_grade_knows_the_game_of_a_checkpoint(
         (("--seed", -1), "--seed -1"),
         (("--threads", 0), "--threads 0"),
         (("--data", ""), "--data"),
-        (("--sets", POSITIONS, "--sample", 5), "exclude"),
+        (("--sets", POSITIONS, "--sample", 5), "cannot be combined"),
     ],
 )
 def test_bad_use_of_grade_is_named(

@@ -355,5 +355,5 @@ def test_a_match_that_runs_out_of_openings_says_so(
 ) -> None:
     monkeypatch.setattr("azfit.playing.match.MOST_OPENING_PLIES", 2)
     ended = fadefour("match", networks["small"], "random", "--games", 100, "--sims", 0)
-    assert "24 games instead of 100: there are no more different openings" in ended.out
+    assert "24 games instead of 100: there are no more distinct openings" in ended.out
     assert "without search" in ended.out

@@ -367,7 +367,7 @@ def test_impossible_options_are_refused(table: DenseTable, tmp_path: Path) -> No
 
 def test_runs_are_not_mixed_up(table: DenseTable, tmp_path: Path) -> None:
     train_from_oracle(tiny(steps=2), table, tmp_path / "run", stream=None)
-    with pytest.raises(InputError, match="holds a run already"):
+    with pytest.raises(InputError, match="already holds a run"):
         train_from_oracle(tiny(steps=2), table, tmp_path / "run", stream=None)
     with pytest.raises(InputError, match="another config"):
         train_from_oracle(tiny(steps=3), table, tmp_path / "run", resume=True, stream=None)

@@ -136,7 +136,7 @@ def test_a_writer_that_waits_gets_its_turn_and_says_so_once(tmp_path: Path) -> N
     started.wait()
     with writing_in(tmp_path):
         start.set()
-        assert receive.recv() == f"waiting for another fadefour that is writing in '{tmp_path}'"
+        assert receive.recv() == f"waiting for another fadefour that is writing to '{tmp_path}'"
         assert names_in(tmp_path) == []
     writer.join()
     assert writer.exitcode == 0
@@ -284,7 +284,7 @@ def test_a_file_beyond_the_limit_is_refused_unread(
 ) -> None:
     with open(tmp_path / "large", "wb") as sparse:
         sparse.truncate(50 << 30)
-    with pytest.raises(CorruptTableError, match="has 53,687,091,200 bytes, and 1,000 is the most"):
+    with pytest.raises(CorruptTableError, match="has 53,687,091,200 bytes, and the limit is 1,000"):
         read(tmp_path / "large", 1000, "settings")
     with pytest.raises(FadefourError, match="more than 10 bytes"):
         read(Path("/proc/self/status"), 10, "settings")
@@ -307,10 +307,10 @@ def test_a_file_without_permission_is_not_to_be_removed(plain_user: Path) -> Non
 
 BROKEN = {
     b"\xff\xfe": "is not text",
-    b"{'": "is no (JSON|TOML)",
-    b"a = [" + b"[" * 100_000: "nested too deeply|is no JSON",
-    b"[" * 100_000: "nested too deeply|is no TOML",
-    b"9" * 5_000: "is no (JSON|TOML)",
+    b"{'": "is not valid (JSON|TOML)",
+    b"a = [" + b"[" * 100_000: "nested too deeply|is not valid JSON",
+    b"[" * 100_000: "nested too deeply|is not valid TOML",
+    b"9" * 5_000: "is not valid (JSON|TOML)",
 }
 
 

@@ -72,16 +72,16 @@ def test_without_a_table_the_opponent_is_asked(rules33: Rules) -> None:
     _, shown = session(network, "value hint moves")
     assert "win 20 %, draw 50 %, loss 30 %" in shown
     assert f"network would play {rules33.cell_name(network.move(rules33.start()))}" in shown
-    assert "You may play a1 b1 c1" in shown
+    assert "You can play a1 b1 c1" in shown
     assert "gives no opinion" in session(fixed(rules33), "value")[1]
 
 
 def test_undo_takes_back_the_move_and_the_reply(rules33: Rules) -> None:
     told, shown = session(lowest(rules33), "undo a3 b3 undo undo undo c3 quit")
-    assert shown.count("no move of yours") == 2 and shown.count("Taken back.") == 2
+    assert shown.count("no move to take back") == 2 and shown.count("Taken back.") == 2
     assert told.to_dict()["moves"] == ["c3", "a1"] and told.how == "quit"
     told, shown = session(lowest(rules33), "undo b3 undo c3 quit", human="y")
-    assert "no move of yours" in shown
+    assert "no move to take back" in shown
     assert told.to_dict()["moves"] == ["a1", "c3", "b1"]
 
 

@@ -156,9 +156,9 @@ def test_a_place_where_no_run_can_be_is_named(
     [
         (errno.ENOSPC, NoRoomError, "free some disk"),
         (errno.EDQUOT, NoRoomError, "free some disk"),
-        (errno.EACCES, InputError, "put right"),
-        (errno.EROFS, InputError, "put right"),
-        (errno.EIO, InputError, "put right"),
+        (errno.EACCES, InputError, "fixed"),
+        (errno.EROFS, InputError, "fixed"),
+        (errno.EIO, InputError, "fixed"),
     ],
 )
 def test_a_disk_that_fails_is_not_always_a_full_one(

@@ -426,7 +426,7 @@ def test_a_state_of_another_network_is_refused(whole: Path, tmp_path: Path) -> N
 
 
 def test_runs_are_not_mixed_up(whole: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="holds a run already"):
+    with pytest.raises(InputError, match="already holds a run"):
         self_play(tiny(), whole, stream=None)
     with pytest.raises(InputError, match="another config"):
         self_play(tiny(sims=9), whole, resume=True, stream=None)

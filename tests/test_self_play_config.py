@@ -224,13 +224,13 @@ BAD_FILES = {
     "game = 5": "game=5",
     "game = []": "game=[]",
     'game = "drop"\nn = 3.5': "n=3.5",
-    'game = "connect4"\nsize = 9': "size goes with",
-    'game = "connect4"\nn = 3': "n, m, k go with",
-    "size = 9": "size goes with",
+    'game = "connect4"\nsize = 9': "size is for gomoku",
+    'game = "connect4"\nn = 3': "n, m and k are for drop",
+    "size = 9": "size is for gomoku",
     'preset = "huge"': "preset 'huge'",
     "preset = 3": "preset 3",
     "[search]\nsims = 5": "unknown option 'search'",
-    "sims = ": "is no TOML",
+    "sims = ": "is not valid TOML",
     "batch-size = 2\nbatch_size = 3": "'batch-size' and 'batch_size' are the same option",
     "noise_steps = 2\nnoise-steps = 2": "'noise_steps' and 'noise-steps' are the same option",
     "sims = " + "[" * 100_000: "nested too deeply",
@@ -302,7 +302,7 @@ def test_a_folder_that_exists_and_resume_with_options_are_refused(tmp_path: Path
     assert_one_line(run_cli("self-play", "--run", run), "use --resume, or another folder")
     for extra in (("--sims", "5"), ("--game", "drop"), ("--preset", "quick"), ("--no-gate",)):
         ended = run_cli("self-play", "--run", run, "--resume", *extra)
-        assert_one_line(ended, "give --run alone")
+        assert_one_line(ended, "give only --run")
     (run / "resume.safetensors").write_bytes(b"\0" * 99)
     assert_one_line(run_cli("self-play", "--run", run, "--resume"), "resume.safetensors")
 

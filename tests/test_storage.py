@@ -326,7 +326,7 @@ def test_a_second_writer_is_refused_and_touches_nothing(
             ended = fadefour(command, *VARIANT33, "--data", copy33, "--json")
             assert (ended.code, ended.out) == (2, "")
             assert re.fullmatch(
-                r"fadefour: another fadefour is writing in '.*': wait .*\n", ended.err
+                r"fadefour: another fadefour is writing to '.*': wait .*\n", ended.err
             )
         with pytest.raises(InputError, match="another fadefour"), writing_in(copy33):
             pass

@@ -181,7 +181,7 @@ def test_get_gives_the_default_for_what_has_no_value_and_not_for_damage(copy33, 
         assert table.get(Rules().start(), "none") == "none"
         with pytest.raises(CorruptTableError, match=name):
             table.get(rules.start(), "none")
-        with pytest.raises(InputError, match="'-/- x' is no Position"):
+        with pytest.raises(InputError, match="'-/- x' is not a Position"):
             table.get("-/- x", "none")
 
 
@@ -208,7 +208,7 @@ def test_a_closed_table_says_so(copy33, name):
 def test_probing_what_is_no_position_is_one_line(small, in_memory):
     for table in (small, in_memory):
         for use in (table.probe, table.moves, table.best_moves, table.line):
-            with pytest.raises(InputError, match=r"^'a1/b2 x' is no Position: give one"):
+            with pytest.raises(InputError, match=r"^'a1/b2 x' is not a Position: give one"):
                 use("a1/b2 x")
         with pytest.raises(InputError, match="to_move is of type list: expected an array of int8"):
             table.probe_many([[0, -1, -1]], [[1, -1, -1]], [0])

@@ -205,7 +205,7 @@ def test_an_interrupted_run_says_how_to_go_on(
     monkeypatch.undo()
     assert ended.code == 130
     command = f"fadefour train-from-oracle --run '{run}' --resume --data {solved33}"
-    assert f"to go on: {command}\n" in ended.err
+    assert f"to continue: {command}\n" in ended.err
     resumed = train("--run", run, "--resume")
     assert resumed.code == 0 and "5 steps of 16 positions" in resumed.out
 

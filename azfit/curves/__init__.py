@@ -24,7 +24,9 @@ def draw_run(folder: Path, png: Path | None = None, data: Path = Path("data")) -
     """
     metrics = folder / "metrics.jsonl"
     if not os.path.lexists(metrics):  # Path.exists raises for a name that is too long
-        raise InputError(f"'{folder}' is no run: it has no metrics.jsonl; give the folder of a run")
+        raise InputError(
+            f"'{folder}' is not a run folder: it has no metrics.jsonl; give another folder"
+        )
     png = png or folder / "curves.png"
     check_writable(png)
     iterations = read_iterations(folder)

@@ -45,7 +45,7 @@ def draw_oracle_run(metrics_path: Path, png: Path) -> None:
     panels = _panels(read_metrics(metrics_path), _evaluated_positions(metrics_path.parent))
     curves = [curve for panel in panels for curve in panel.curves]
     if not curves:
-        raise InputError(f"'{metrics_path}' has nothing to draw yet: let the run go on")
+        raise InputError(f"'{metrics_path}' has nothing to draw yet: let the run continue")
     short = max(curve.seconds[-1] for curve in curves) < SHORT_RUN_SECONDS
     figure, axes = pyplot().subplots(1, len(panels), figsize=(15, 4.5))
     for axis, panel in zip(axes, panels, strict=True):

@@ -62,8 +62,8 @@ def draw_self_play(iterations: Iterations, game: str, png: Path, data: Path = Pa
 
 
 def _truths(game: Game, data: Path) -> dict[str, PositionTruth]:
-    """What an exact judge says of the watched positions; nothing if there is none, or if its table
-    is damaged: curves are drawn without it."""
+    """What an exact judge says about the watched positions; nothing without a judge, or if its
+    table is damaged: curves are drawn without it."""
     try:
         judge, _ = judge_for(game, data)
         return {} if judge is None else watched_truths(judge, game)

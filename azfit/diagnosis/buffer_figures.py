@@ -187,13 +187,13 @@ class BufferReport:
 
 
 def inspect_buffer(folder: Path, data: Path = Path("data")) -> BufferReport:
-    """Figures of the games in this run's folder, the truth beside them if ``data`` holds the table
+    """Figures of the games in this run's folder, with the truth if ``data`` holds the table
     (Connect Four needs none), and what looks wrong."""
     if not os.path.isdir(folder):
-        raise InputError(f"'{folder}' is no run: give the folder of a run of self-play")
+        raise InputError(f"'{folder}' is not a run: give the folder of a self-play run")
     if learns_from_oracle(folder):
         raise InputError(
-            f"'{folder}' is a run of train-from-oracle, which has no games: give one of self-play"
+            f"'{folder}' is a train-from-oracle run, which has no games: give a self-play run"
         )
     config = read_config(folder)
     game = game_by_name(config.game)
@@ -277,7 +277,7 @@ def by_side(buffer: StoredGames) -> dict[str, BufferSide]:
 
 
 def entropy_by_ply(buffer: StoredGames) -> list[PlyEntropy]:
-    """Of the targets, at each ply that has positions."""
+    """Entropy of the targets at each ply that has positions."""
     spread = entropies(buffer.targets)
     counts = np.bincount(buffer.plies)
     sums = np.bincount(buffer.plies, spread)

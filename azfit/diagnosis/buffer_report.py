@@ -1,4 +1,4 @@
-"""What the replay buffer of a run holds, for people: tables, then plain sentences."""
+"""What the replay buffer of a run holds, as text: tables, then plain sentences."""
 
 from __future__ import annotations
 

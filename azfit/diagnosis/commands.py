@@ -19,7 +19,7 @@ data_option = click.option(
     default="data",
     show_default=True,
     type=NamedPath(file_okay=False),
-    help="Folder of the solved table, which knows the right moves.",
+    help="Folder of the solved table, by which right moves are known.",
 )
 
 
@@ -31,14 +31,15 @@ data_option = click.option(
     help="Simulations per search.  [default: the run's; 100 for a checkpoint]",
 )
 @data_option
-@click.option("--png", type=NamedPath(), help="Also draw the main figures in this file.")
+@click.option("--png", type=NamedPath(), help="Also plot the main figures to this file.")
 @json_option
 def diagnose_command(
     path: str, sims: int | None, data: Path, png: Path | None, as_json: bool
 ) -> None:
     """Say what looks wrong with a run or a network, by side, and which option helps.
 
-    A folder is a run of self-play or of train-from-oracle; of the latter its network is diagnosed.
+    RUN is the folder of a self-play run, or of a train-from-oracle run, whose best network is
+    diagnosed.
 
     \b
     Examples:
@@ -66,7 +67,7 @@ def diagnose_command(
 @data_option
 @json_option
 def inspect_buffer_command(run: Path, data: Path, as_json: bool) -> None:
-    """Show what the replay buffer of a run holds, and what looks wrong with it.
+    """Show what a run's replay buffer holds, and what looks wrong with it.
 
     \b
     Example:
@@ -90,7 +91,7 @@ def inspect_buffer_command(run: Path, data: Path, as_json: bool) -> None:
 @data_option
 @json_option
 def plot_command(run: Path, png: Path | None, data: Path, as_json: bool) -> None:
-    """Draw the curves of a run of self-play or of train-from-oracle.
+    """Draw the curves of a self-play or train-from-oracle run.
 
     \b
     Example:

@@ -9,7 +9,7 @@ that are each right half of the time.
 
 Positions count as equal if a symmetry carries one to the other, and each policy is averaged over
 the symmetries that leave its position as it is: that a search begins with a1 and not with the
-corner across is no contradiction.
+corner across is not a contradiction.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def gap_of(policies: NDArray[Any]) -> float:
 
 @dataclass(frozen=True)
 class JensenGap:
-    """Of one side's positions."""
+    """The Jensen gap of one side's positions."""
 
     gap: float | None
     """Over the positions met more than once, each visit counting alike; None if there are

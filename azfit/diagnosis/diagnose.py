@@ -96,7 +96,7 @@ class Subject:
 
 
 def open_subject(path: str | Path, sims: int | None = None) -> Subject:
-    """A run of self-play as a run; of train-from-oracle, its best network or else its latest."""
+    """A self-play run as such; a train-from-oracle run as its best network, or else its latest."""
     folder = checkpoint_path(path) if path == SHIPPED else Path(path)
     if not os.path.isdir(folder):
         return open_checkpoint(folder, sims)
@@ -111,7 +111,7 @@ def open_subject(path: str | Path, sims: int | None = None) -> Subject:
 
 
 def learns_from_oracle(folder: Path) -> bool:
-    """Whether this is a run of train-from-oracle, by what it has logged."""
+    """Whether this is a train-from-oracle run, by what it has logged."""
     lines = read_metrics(folder / "metrics.jsonl")
     return any("kind" in line for line in lines) and not any("iteration" in line for line in lines)
 
@@ -162,7 +162,7 @@ def own_games(game: Game, evaluate: Evaluator, search: SearchConfig) -> StoredGa
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Everything that is known of a run or a checkpoint, and what follows from it."""
+    """Everything that is known about a run or a checkpoint, and what follows from it."""
 
     subject: str
     kind: str  # "run" or "checkpoint"
@@ -189,14 +189,14 @@ class Diagnosis:
 
 
 def diagnose(path: str | Path, *, sims: int | None = None, data: Path = Path("data")) -> Diagnosis:
-    """Everything that is known of a run (a folder) or of a checkpoint (a file, or ``shipped``)."""
+    """Diagnoses a run (a folder) or a checkpoint (a file, or ``shipped``)."""
     subject = open_subject(path, sims)
     judge, judge_name = judge_for(subject.game, data)
     return diagnosis_of(subject, judge, judge_name)
 
 
 def diagnosis_of(subject: Subject, judge: Judge | None, judge_name: str) -> Diagnosis:
-    """The figures, the truth beside them, and what follows from both."""
+    """The figures, the truth, and what follows from both."""
     figures = with_searches(subject, judge, figures_of(subject, judge, judge_name))
     return Diagnosis(
         subject=subject.name,
@@ -245,7 +245,7 @@ def now_watched(subject: Subject) -> list[Iteration]:
 
 
 def jensen_gaps(subject: Subject) -> dict[str, JensenGap] | None:
-    """Of the targets in the buffer; None without games."""
+    """The Jensen gap of the targets in the buffer; None without games."""
     if not subject.games.episodes:
         return None
     buffer = subject.games.newest(min(subject.config.buffer, most_compared(subject.game)))

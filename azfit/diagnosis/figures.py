@@ -32,7 +32,7 @@ class RunOptions:
 
 @dataclass(frozen=True)
 class Truth:
-    """What an exact judge says of the watched positions."""
+    """What an exact judge says about the watched positions."""
 
     judge: str
     """Its name; without a judge, what it would take to have one."""
@@ -51,7 +51,7 @@ class Figures:
     ``watch`` and ``repeats`` by position ("start", "reply")."""
 
     iterations: int | None
-    """Of the run; None for a checkpoint, which is judged as it is."""
+    """Iterations of the run; None for a checkpoint, which is judged as it is."""
     options: RunOptions
     outcomes: Outcomes | None
     sides: dict[str, SideFigures]

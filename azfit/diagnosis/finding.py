@@ -36,16 +36,16 @@ SETTLED = 10
 
 @dataclass(frozen=True)
 class Rule:
-    """Looks at one part of the figures, once there is enough to judge by. Thresholds stand beside
+    """Looks at one part of the figures, once there is enough to judge by. Thresholds stand next to
     the rule, each with its reason."""
 
     subject: str
     look: Look
     iterations: int
-    """Of a run; a checkpoint is judged as it is."""
+    """Iterations of a run; a checkpoint is judged as it is."""
     games: int
     candidates: int
-    """That the gate has decided on."""
+    """Candidates that the gate has decided on."""
 
     def missing(self, figures: Figures) -> str | None:
         """What there is too little of, in words; None if there is enough."""

@@ -43,7 +43,7 @@ def findings(figures: Figures, rules: Sequence[Rule] = ALL_RULES) -> list[Findin
 
 
 def too_early(figures: Figures, rules: Sequence[Rule] = ALL_RULES) -> Finding | None:
-    """What cannot be judged yet, for want of what; None once a run has settled."""
+    """What cannot be judged yet and what is missing; None once a run has settled."""
     iterations = figures.iterations
     if iterations is None or iterations >= SETTLED:
         return None

@@ -17,7 +17,7 @@ ENTROPY_ABOVE = 0.1
 
 # Win/draw/loss loss on fresh games above that on the games learned from, in nats. A Connect Four
 # run that drew every position 11 times had 0.23, and its loss on fresh games had stood still since
-# it drew them twice; one that drew them 3 times, and went on learning, had 0.08.
+# it drew them twice; one that drew them 3 times, and kept learning, had 0.08.
 OVERFITTING = 0.1
 
 
@@ -55,7 +55,7 @@ def entropy(figures: Figures) -> Iterator[Finding]:
 
 
 def _entropy_above(figures: Figures, side: str, above: float, words: str) -> Finding:
-    """Either the targets contradict each other or they are not learned yet: the gap tells."""
+    """Either the targets contradict each other or they are not learned yet: the gap decides."""
     gap = None
     if figures.jensen is not None and side in figures.jensen:
         gap = figures.jensen[side].gap

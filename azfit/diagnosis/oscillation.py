@@ -42,7 +42,7 @@ def detrended(series: Sequence[float]) -> Floats:
 
 
 def amplitude_of(series: Sequence[float]) -> float:
-    """Of the sine with the same variance about the trend."""
+    """The amplitude of the sine with the same variance about the trend."""
     return float(np.sqrt(2.0) * detrended(series).std())
 
 
@@ -121,7 +121,7 @@ class LeadingMove:
     amplitude_lately: float | None
     """Of the second half."""
     period: float | None
-    """None if there is no clear one."""
+    """None if there is no clear period."""
     right: bool
     """Whether an exact judge calls it right."""
 

@@ -1,4 +1,4 @@
-"""A diagnosis for people: tables with a column for each side, then plain sentences."""
+"""A diagnosis as text: tables with a column for each side, then plain sentences."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ FEWEST_DECISIONS = 8
 
 
 def mean(values: Iterable[float | None]) -> float | None:
-    """Of the values that are known."""
+    """The mean of the values that are known."""
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else None
 
@@ -46,7 +46,7 @@ def mean(values: Iterable[float | None]) -> float | None:
 
 @dataclass(frozen=True)
 class SideFigures:
-    """One side's positions: what the network says of them and how their games ended. What is not
+    """One side's positions: what the network says about them and how their games ended. What is not
     known is None."""
 
     positions: int

@@ -132,7 +132,7 @@ class RepeatedSearches:
     """One position, searched many times with noise."""
 
     moves: list[int]
-    """That lead to the position."""
+    """The moves that lead to the position."""
     repeats: int
     gap: float
     """The Jensen gap of the searches."""

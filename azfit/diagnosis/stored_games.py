@@ -163,7 +163,7 @@ def unread_bytes(path: Path) -> int:
 
 
 def _check(path: Path, episodes: list[Episode], game: Game) -> None:
-    """What a checksum cannot tell: that these are positions of the game, each with a search."""
+    """Checks what a checksum cannot: that these are positions of the game, each with a search."""
     for episode in episodes:
         try:
             game.decode(episode.codes)

@@ -1,4 +1,4 @@
-"""The exact judge beside a diagnosis: the table for drop-oldest, the solver for Connect Four.
+"""The exact judge of a diagnosis: the table for drop-oldest, the solver for Connect Four.
 
     judge, name = judge_for(game, Path("data"))
 
@@ -117,7 +117,7 @@ class Connect4Judge:
         return [column for column, score in enumerate(scores) if score == max(scores)]
 
     def _result(self, code: NDArray[np.int8]) -> int:
-        """Of a code: +1 first player, -1 second, by row * 7 + column; the side to move."""
+        """The result of a code (+1 first player, -1 second, by row * 7 + column; side to move)."""
         cells, side = code[:-1], int(code[-1])
         occupied = np.flatnonzero(cells)
         if len(occupied) == 0:
@@ -178,7 +178,7 @@ def results_of_moves(judge: Judge, game: Game, state: State) -> dict[int, int]:
 
 @dataclass(frozen=True)
 class PositionTruth:
-    """What the judge says of one position, and how likely the network plays it right."""
+    """What the judge says about one position, and how likely the network is to play it right."""
 
     result: str
     """For the side to move: win, draw or loss."""
@@ -192,7 +192,7 @@ class PositionTruth:
     """Is every move right?"""
     side: str
     probability: float | None = None
-    """That the network gives to the right moves; None without a network."""
+    """The probability that the network gives to the right moves; None without a network."""
 
     def to_dict(self) -> dict[str, Any]:
         entries = asdict(self)
@@ -278,7 +278,7 @@ class SampleTruth:
     blunders: dict[str, dict[str, BlunderRate]]
     """By player: the network, and the search in several variants."""
     value: dict[str, ValueOffset]
-    """Of the network."""
+    """Errors of the network's value."""
 
     def to_dict(self) -> dict[str, Any]:
         """Empty if the judge knew none of the positions."""

@@ -17,21 +17,21 @@ class WatchedHistory:
     """The network's answers in one position over a run."""
 
     moves: list[int]
-    """That lead to the position."""
+    """The moves that lead to the position."""
     side: str
     value: float
-    """Of the last iteration."""
+    """The value in the last iteration."""
     values: list[float]
     iterations: int
     entropy: float
-    """Of the policy of the last iteration."""
+    """The entropy of the policy in the last iteration."""
     leading: list[LeadingMove]
 
 
 def watched(
     iterations: Sequence[Iteration], game: Game, truths: Mapping[str, PositionTruth]
 ) -> dict[str, WatchedHistory]:
-    """The start and the reply over time; truths: what an exact judge says of them, if there is
+    """The start and the reply over time; truths: what an exact judge says about them, if there is
     one."""
     histories = {}
     for name in ("start", "reply"):
@@ -69,6 +69,6 @@ def _checked(entry: WatchedPosition, key: str, iteration: int, game: Game) -> Wa
     if going_on and fits and min(entry.policy) >= 0:
         return entry
     raise CorruptTableError(
-        f"'{key}' of iteration {iteration} in metrics.jsonl is no position and policy of "
+        f"'{key}' of iteration {iteration} in metrics.jsonl is not a position and policy of "
         f"{game.name}: restore or remove that line"
     )

@@ -9,12 +9,12 @@ A proof is a list of positions with the player to move, and the player's move in
 
 Then no sequence of replies whatsoever ends in a loss. A list that is ``symmetric`` has one
 position for each class of mirror images and turns: it speaks for a player that treats them alike.
-Positions are seen from the player, colours are not told apart: (player's queue; other queue).
+Positions are seen from the player's side, whatever the colour: (player's queue; other queue).
 
 A refutation is a line of moves from the empty board that ends with the player's loss.
 
 The file is a compressed ``.npz`` without pickles: ``about`` (JSON as uint8), ``line`` int8 [plies],
-``moves`` int8 [N], or [0] in a compact file, whose moves are the checkpoint's to tell; and the
+``moves`` int8 [N], or [0] in a compact file, whose moves come from the checkpoint; and the
 positions, either ``nodes``, a bit for every canonical position in the order of its rank (symmetric
 lists), or ``queues`` int8 [2m, N] (player's queue, then the other, oldest first, -1 for no piece;
 sorted, by column). How positions are packed proves nothing and can spoil nothing: the check
@@ -268,16 +268,16 @@ def _built(path: Path, about: dict[str, Any], stored: Archive) -> Certificate:
 
 
 def _check_size(path: Path, rules: Rules, symmetric: bool, count: int) -> None:
-    """That so many positions can be, and can be held."""
+    """Checks that this many positions are possible and fit into memory."""
     # A class has at most eight boards, and a full one is seen from either side.
     most = node_count(rules) * (1 if symmetric else 16)
     if not 0 <= count <= most:
-        raise ValueError(f"it lists {count:,} positions, and {most:,} is the most")
+        raise ValueError(f"it lists {count:,} positions, and there are at most {most:,}")
     needed, free = count * (2 * rules.m + 1 + 8 * symmetric), available_memory()
     if needed > free:
         raise NoRoomError(
-            f"'{path}' lists {count:,} positions: they take {needed / 1e9:.1f} GB of memory, and "
-            f"{free / 1e9:.1f} GB are free"
+            f"'{path}' lists {count:,} positions: they need {needed / 1e9:.1f} GB of memory, but "
+            f"only {free / 1e9:.1f} GB are free"
         )
 
 

@@ -138,8 +138,8 @@ def _check_player(certificate: Certificate, player: Player) -> None:
     name, rules, stated = _name(certificate), drop_oldest_of(player).rules, certificate.player
     if certificate.rules != rules:
         raise InputError(
-            f"{name} is for {certificate.rules.name}, {player.name} plays {rules.name}: give the "
-            "network that it was made for"
+            f"{name} is for {certificate.rules.name}, but {player.name} plays {rules.name}: give "
+            "the network that it was made for"
         )
     if stated.checkpoint_sha256 != player.sha256:
         raise InputError(
@@ -153,7 +153,7 @@ def _check_player(certificate: Certificate, player: Player) -> None:
         )
     if certificate.symmetric and not player.canonical:
         raise InputError(
-            f"{name} is for a player that treats symmetric boards alike, and {player.name} does not"
+            f"{name} is for a player that treats symmetric boards alike, but {player.name} does not"
         )
 
 
@@ -207,7 +207,7 @@ def _chosen(player: Player, positions: Positions) -> Queues:
 
 
 def _check_sizes(certificate: Certificate) -> None:
-    """That every entry is a position: cells on the board, none twice, sizes that play can give."""
+    """Checks that every entry is a position: cells on the board, none twice, possible sizes."""
     rules, queues = certificate.rules, certificate.queues
     player, other = queues[:, : rules.m], queues[:, rules.m :]
     good = ((queues >= -1) & (queues < rules.cells)).all(axis=1)
@@ -219,7 +219,7 @@ def _check_sizes(certificate: Certificate) -> None:
     good &= ~((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any(axis=1)
     if not good.all():
         row = int(np.flatnonzero(~good)[0])
-        raise _DoesNotHoldError(f"entry {row}, {queues[row].tolist()}, is no position")
+        raise _DoesNotHoldError(f"entry {row}, {queues[row].tolist()}, is not a position")
     lines = has_line(piece_masks(queues.reshape(-1, 2, rules.m)), rules).any(axis=1)
     if lines.any():
         row = int(np.flatnonzero(lines)[0])

@@ -45,7 +45,8 @@ if TYPE_CHECKING:
 @click.option(
     "--out",
     type=NamedPath(),
-    help="File of the certificate.  [default: beside the checkpoint; of 'shipped' in this folder]",
+    help="Certificate file to write.  [default: next to the checkpoint; for 'shipped', in this "
+    "folder]",
 )
 @click.option(
     "--check",
@@ -54,7 +55,9 @@ if TYPE_CHECKING:
     help="Verify this certificate again; with CHECKPOINT, also that its moves are the network's.",
 )
 @click.option(
-    "--compact", is_flag=True, help="A small file: --check asks CHECKPOINT for the moves."
+    "--compact",
+    is_flag=True,
+    help="Write a smaller file without the moves; --check then needs CHECKPOINT.",
 )
 @click.option(
     "--convert",
@@ -150,7 +153,7 @@ def _rules_of(checkpoint: str, variant: TypedVariant) -> Rules:
     if not isinstance(game, DropOldest):
         instead = "grade" if isinstance(game, Connect4) else "match"
         raise InputError(
-            f"'{checkpoint}' plays {game.name}, and proofs are for drop-oldest: use 'fadefour "
+            f"'{checkpoint}' plays {game.name}, but proofs are for drop-oldest: use 'fadefour "
             f"{instead}'"
         )
     variant.check(game, checkpoint)

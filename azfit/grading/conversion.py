@@ -46,7 +46,7 @@ NOT_YET, CONVERTS, LEAVES = 0, 1, 2
 
 @dataclass(frozen=True)
 class Conversion:
-    """What becomes of the won positions when the opponent defends as well as can be."""
+    """How the won positions end against the best possible defence."""
 
     player: PlayerInfo
     rules: Rules
@@ -57,14 +57,14 @@ class Conversion:
     can_be_led_out: int
     """The move keeps the win, but replies lead to a position where the player gives it away."""
     can_cycle: int
-    """Replies can go on for ever without the player winning."""
+    """Replies can continue for ever without the player winning."""
     only_cycle: int
     """Of these, the ones that cannot be led out: never lost, never won."""
     longest: int
     """Plies of the longest conversion."""
     longest_position: Position | None
     cycling_position: Position | None
-    """One from which the opponent can go on for ever."""
+    """One from which the opponent can keep playing for ever."""
     plies: NDArray[np.uint16]
     """uint16 [nodes]: plies until the win at the latest, 0 where the position does not convert."""
     seconds: float

@@ -50,9 +50,9 @@ MOST_SAMPLED = 100_000_000
     "--sets",
     multiple=True,
     type=NamedPath(),
-    help="Connect Four: a file of positions to grade on; may be given several times.",
+    help="Connect Four: a file of positions to grade on; can be repeated.",
 )
-@seed_option("the sample and of the games of --in-play")
+@seed_option("the sample and the games of --in-play")
 @sims_option
 @click.option(
     "--in-play",
@@ -64,9 +64,11 @@ MOST_SAMPLED = 100_000_000
     type=WholeNumber(0, 99),
     default=2,
     show_default=True,
-    help="Random plies before those games.",
+    help="Random plies at the start of those games.",
 )
-@click.option("--png", type=NamedPath(), help="Draw the grade of the first network here.")
+@click.option(
+    "--png", type=NamedPath(), help="Also plot the grade of the first network to this file."
+)
 @click.option(
     "--blunders",
     type=WholeNumber(0, 20),
@@ -95,9 +97,9 @@ def grade_command(
 ) -> None:
     """Grade networks exactly, over every position or a sample.
 
-    Several networks are also compared side by side. A network of Connect Four is graded on sets
-    of positions: those of --sets, else those of FADEFOUR_CONNECT4_SETS, else 500 random ones, or
-    as many as --sample says. The solver finds the right moves once and keeps them in --data.
+    Several networks are also compared side by side. A Connect Four network is graded on sets of
+    positions: those of --sets, or those in FADEFOUR_CONNECT4_SETS, or else random ones, 500 or as
+    many as --sample says. The solver finds the right moves once and keeps them in --data.
 
     \b
     Examples:
@@ -106,7 +108,7 @@ def grade_command(
       fadefour grade runs/four --sims 100
     """
     if grade_all and sample is not None:
-        raise InputError("--all and --sample exclude each other: give one of them")
+        raise InputError("--all and --sample cannot be combined: give one of them")
     game = _common_game(checkpoints, game_name, variant)
     if isinstance(game, Connect4):
         refuse_typed(

@@ -1,4 +1,4 @@
-"""A grade for people: text, a table of several side by side, and a picture."""
+"""A grade as text, as a table of several side by side, and as a picture."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HEAD = ("positions", "blunders", "keeps result", "optimal", "W/D/L right", "cali
 
 
 def percent(share: float | None) -> str:
-    """A share with as many digits as it takes to tell it from 100 %."""
+    """A share with enough digits to distinguish it from 100 %."""
     if share is None:
         return "-"
     if share in (0.0, 1.0):
@@ -124,8 +124,8 @@ def in_play_text(matches: Sequence[InPlay]) -> str:
 def cost_of_all(positions: int, seconds: float) -> str:
     """What a grade of every position would take, after a grade of a sample."""
     return (
-        f"This was a sample. All {positions:,} positions would take about {duration(seconds)} "
-        "here: use --all."
+        f"This was a sample. To grade all {positions:,} positions, use --all; it will take about "
+        f"{duration(seconds)} on this machine."
     )
 
 

@@ -44,7 +44,7 @@ class InPlay:
     losses: int
     """For the player; against itself, for X."""
     moves: int
-    """That the player made after the opening."""
+    """Moves that the player made after the opening."""
     grade: Grade
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""Learning from the exact table: what is drawn from it, the loop, and what a run tells."""
+"""Learning from the exact table: what is drawn from it, the loop, and what a run reports."""

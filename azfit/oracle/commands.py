@@ -20,8 +20,8 @@ from solver.table import DenseTable, table_path
 if TYPE_CHECKING:
     from azfit.oracle.config import TrainingConfig
 
-# What may be typed beside --resume: where the table is, how to run and how to print. All else is
-# an option of the run and was settled when it began.
+# What may be typed with --resume: where the table is, how to run and how to print. Everything else
+# is an option of the run and was settled when it began.
 WITH_RESUME = {"run_folder", "resume", "data", "threads", "as_json"}
 
 
@@ -34,7 +34,7 @@ WITH_RESUME = {"run_folder", "resume", "data", "threads", "as_json"}
     default="default",
     show_default=True,
     help="Options that go together: quick (1,000 small steps), default (20 minutes) or long "
-    "(3 hours, mining its mistakes). Options typed besides replace the preset's.",
+    "(3 hours, mining its mistakes). Options given explicitly override it.",
 )
 @click.option("--minutes", type=float, help="Time budget.  [default: by preset]")
 @click.option("--steps", type=int, help="Budget in training steps, instead of --minutes.")
@@ -49,7 +49,7 @@ WITH_RESUME = {"run_folder", "resume", "data", "threads", "as_json"}
 @click.option("--batch", type=int, help="Positions per step.  [default: by preset]")
 @click.option("--learning-rate", type=float, help="Peak learning rate.  [default: by preset]")
 @click.option("--weight-decay", type=float, help="Decoupled weight decay.  [default: 0.01]")
-@click.option("--clip", type=float, help="Largest norm of the gradient.  [default: 1]")
+@click.option("--clip", type=float, help="Clip gradients to this norm.  [default: 1]")
 @click.option(
     "--held-out",
     type=float,
@@ -92,8 +92,8 @@ def train_command(
 ) -> None:
     """Train a network from the exact table.
 
-    Ctrl-C loses nothing and a crash about a minute; --resume continues exactly. The number of
-    threads is measured when a run begins, unless --threads is given, and kept from then on.
+    Ctrl-C loses nothing, and a crash about a minute of work; --resume continues exactly. The number
+    of threads is measured when a run begins, unless --threads is given, and kept from then on.
 
     \b
     Examples:
@@ -125,7 +125,7 @@ def train_command(
         except KeyboardInterrupt:
             if stream is not None:
                 command = f"fadefour train-from-oracle --run {run} --resume{data}"
-                click.echo(f"to go on: {command}", err=True)
+                click.echo(f"to continue: {command}", err=True)
             raise
     show(as_json, report.to_dict(), f"{report.text()}\nnext: fadefour grade {run}{data}")
 
@@ -157,6 +157,6 @@ def _with_options(config: TrainingConfig, **options: Any) -> TrainingConfig:
 
 for _option in train_command.params:
     if isinstance(_option, click.Option) and _option.name == "threads":
-        _option.help = "Threads of torch.  [default: measured when the run begins, then kept]"
+        _option.help = "Threads for torch.  [default: measured when the run begins, then kept]"
 
 COMMANDS = [train_command]

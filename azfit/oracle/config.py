@@ -26,10 +26,10 @@ class TrainingConfig:
     network: NetworkConfig = field(default_factory=NetworkConfig)
     seed: int = 1
     threads: int | None = None
-    """Threads of torch; None: measured when the run begins. A run keeps the number, for sums of
-    another number of threads are rounded differently."""
+    """Threads for torch; None: measured when the run begins. A run keeps the number,
+    because another number rounds sums differently."""
     minutes: float | None = 20.0
-    """Of the whole run, evaluations and saving included, over all resumes."""
+    """Minutes for the whole run, evaluations and saving included, over all resumes."""
     steps: int | None = None
     batch: int = 1024
     learning_rate: float = 2e-3
@@ -50,7 +50,7 @@ class TrainingConfig:
     wdl_weight: float = 1.0
     steps_weight: float = 0.2
     moves_weight: float = 1.0
-    """Of the outcomes of all moves; networks with rate_moves only."""
+    """Weight of the outcomes of all moves; networks with rate_moves only."""
     class_weights: bool = False
     """Weigh win, draw, loss by the inverse of their frequency in the batch."""
     ema: float = 0.0
@@ -94,10 +94,10 @@ class TrainingConfig:
 
     @property
     def rules(self) -> Rules:
-        """Of the table that the network learns from."""
+        """The rules of the table that the network learns from."""
         game = game_by_name(self.network.game)
         if not isinstance(game, DropOldest):
-            raise InputError(f"there is no table of {self.network.game}: use self-play")
+            raise InputError(f"there is no table for {self.network.game}: use self-play")
         return game.rules
 
     def to_dict(self) -> dict[str, Any]:
@@ -107,7 +107,7 @@ class TrainingConfig:
     def from_dict(cls, entries: Any) -> TrainingConfig:
         """Refuses names it does not know, so that a config of another version is not misread."""
         if not isinstance(entries, dict):
-            raise InputError(f"{shown(entries)} is no training config")
+            raise InputError(f"{shown(entries)} is not a training config")
         _refuse_unknown(entries, cls)
         _refuse_unknown(entries.get("network"), NetworkConfig)
         _refuse_unknown(entries.get("mix"), SampleMix)
@@ -220,12 +220,12 @@ def read_config(folder: str | Path) -> TrainingConfig:
     try:
         return TrainingConfig.from_dict(read_json(path, MOST_BYTES, "config", "restore it"))
     except MissingTableError:
-        raise InputError(f"'{folder}' is no run to resume: it has no config.json") from None
+        raise InputError(f"'{folder}' is not a run to resume: it has no config.json") from None
     except InputError as error:
         if str(path) in str(error):
             raise
         raise InputError(
-            f"'{path}' is no config of train-from-oracle ({error}): restore it"
+            f"'{path}' is not a train-from-oracle config ({error}): restore it"
         ) from None
 
 

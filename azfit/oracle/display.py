@@ -31,7 +31,7 @@ class NoDisplay:
 
 
 class Bar:
-    """The status beside a bar, ten times a second at most."""
+    """The status next to a bar, at most ten times per second."""
 
     EVERY_SECONDS = 0.1
 

@@ -52,7 +52,7 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Evaluations:
-    """Of the network after ``step`` steps, on both batches."""
+    """How the network does on both batches after ``step`` steps."""
 
     step: int
     held_out: Evaluation

@@ -17,7 +17,7 @@ from solver.wording import duration
 
 
 class RunClock(Protocol):
-    """What the log asks of a run."""
+    """What the log needs from a run."""
 
     config: TrainingConfig
     step: int
@@ -35,7 +35,7 @@ class TrainingLog:
     def __init__(
         self, folder: Path, run: RunClock, stream: TextIO | None, keep_lines: int | None = None
     ) -> None:
-        """keep_lines: lines of metrics.jsonl that belong to the state the run goes on from; later
+        """keep_lines: lines of metrics.jsonl that belong to the state the run continues from; later
         ones, left by a run that was killed, are dropped. None keeps all of them."""
         self._folder, self._run = folder, run
         self._path = folder / "metrics.jsonl"
@@ -67,7 +67,7 @@ class TrainingLog:
         self._display.status(self._status, self._run.fraction)
 
     def doing(self, label: str, share: float) -> None:
-        """What goes on between two steps, and the share of it that is done."""
+        """What is being done between two steps, and the share of it that is done."""
         self._display.status(lambda: f"{self._spent()}  {label}: {share:.0%}", self._run.fraction)
 
     def _status(self) -> str:

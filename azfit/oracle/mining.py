@@ -69,7 +69,7 @@ def leads(logits: Tensor, worth: Tensor) -> Tensor:
 
 
 def blocked_leads(logits: Tensor, worth: Tensor) -> Tensor:
-    """The leads with each cell blocked in turn, float32 [B, A]; +inf where it was no move."""
+    """The leads with each cell blocked in turn, float32 [B, A]; +inf where it was not a move."""
     actions = worth.shape[1]
     blocked = (
         worth[:, None, :]

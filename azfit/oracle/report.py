@@ -13,7 +13,7 @@ from solver.wording import duration
 
 @dataclass(frozen=True)
 class TrainingReport:
-    """Of a run whose budget is spent."""
+    """What a run reports when its budget is spent."""
 
     folder: Path
     config: TrainingConfig

@@ -254,7 +254,7 @@ class Run:
         except (RuntimeError, KeyError, TypeError, ValueError, OverflowError) as error:
             reason = str(error).split("\n", 1)[0]
             raise CorruptTableError(
-                f"'{path}' does not fit its run ({reason}): begin a new run"
+                f"'{path}' does not fit its run ({reason}): start a new run"
             ) from None
 
     def _restore(self, tensors: dict[str, Tensor], about: dict[str, Any]) -> None:

@@ -85,7 +85,7 @@ def train_from_oracle(
             if resume:
                 check_resumed(config, folder)
             elif os.path.lexists(config_path(folder)):
-                raise InputError(f"'{folder}' holds a run already: use --resume, or another folder")
+                raise InputError(f"'{folder}' already holds a run: use --resume, or another folder")
             for name in WRITTEN:
                 check_writable(folder / name)
             return _train(config, table, folder, resume, stream)
@@ -93,8 +93,8 @@ def train_from_oracle(
         raise
     except OSError as error:
         raise NoRoomError(
-            f"cannot go on in '{folder}' ({error.strerror or error}): what was saved is kept; see "
-            "to the folder, then go on with --resume"
+            f"cannot continue in '{folder}' ({error.strerror or error}): what was saved is kept; "
+            "fix the folder, then continue with --resume"
         ) from error
 
 
@@ -103,7 +103,7 @@ def check_config(config: TrainingConfig, table: DenseTable) -> None:
     rules = table.rules
     game = f"drop-{rules.n}-{rules.m}-{rules.k}"
     if config.network.game != game:
-        raise InputError(f"the network plays {config.network.game}, the table is for {game}")
+        raise InputError(f"the network plays {config.network.game}, but the table is for {game}")
     deepest = deepest_byte(table)
     if config.network.max_plies < deepest:
         raise InputError(
@@ -112,14 +112,14 @@ def check_config(config: TrainingConfig, table: DenseTable) -> None:
     needed, free = memory_needed(config), available_memory()
     if needed > free:
         raise NoRoomError(
-            f"this training takes about {needed / 1e9:.1f} GB of memory, and {free / 1e9:.1f} GB "
-            "are free: use a smaller --width, --blocks or --batch"
+            f"this training needs about {needed / 1e9:.1f} GB of memory, but only "
+            f"{free / 1e9:.1f} GB are free: use a smaller --width, --blocks or --batch"
         )
 
 
 def memory_needed(config: TrainingConfig) -> int:
     """Bytes, roughly: weights, gradients, two averages of the optimiser and perhaps one of the
-    weights; of a batch, its planes and what the layers keep for the way back."""
+    weights; of a batch, its planes and what the layers keep for the backward pass."""
     network, game = config.network, game_by_name(config.network.game)
     cells = game.rows * game.columns
     copies = 5 if config.ema else 4
@@ -132,7 +132,7 @@ def memory_needed(config: TrainingConfig) -> int:
 def check_resumed(config: TrainingConfig, folder: Path) -> None:
     stored = read_config(folder)
     if replace(stored, threads=config.threads) != config:
-        raise InputError(f"'{folder}' was begun with another config: resume it with its own")
+        raise InputError(f"'{folder}' was started with another config: resume it with its own")
 
 
 # ---- the loop -----------------------------------------------------------------------
@@ -244,7 +244,7 @@ class _Training:
         metrics = self._run.learn(fraction)
         if not math.isfinite(metrics["loss"]):
             raise FadefourError(
-                f"the loss of step {self._run.step:,} is not finite: begin another run with a "
+                f"the loss of step {self._run.step:,} is not finite: start another run with a "
                 f"--learning-rate below {self._run.config.learning_rate:g}"
             )
         seconds = time.monotonic() - began
@@ -257,12 +257,12 @@ class _Training:
         if time.monotonic() - self._slowness_mentioned_at < SLOWNESS_SECONDS:
             return
         self._slowness_mentioned_at = time.monotonic()
-        remedy = "it goes on as the machine allows"
+        remedy = "it continues as fast as the machine allows"
         if self._run.config.threads != 1:
-            remedy = "if that lasts, stop it and go on with --resume --threads 1"
+            remedy = "if this lasts, stop it and continue with --resume --threads 1"
         self._log.say(
-            f"only {self._pace.latest:.3g} steps/s, it was {self._pace.best:.3g}: other work keeps "
-            f"the machine busy; {remedy}"
+            f"training has slowed down from {self._pace.best:.3g} to {self._pace.latest:.3g} "
+            f"steps/s: the machine is busy with other work; {remedy}"
         )
 
     def _evaluate(self) -> None:

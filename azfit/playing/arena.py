@@ -37,7 +37,7 @@ class Score:
 
     @property
     def standard_error(self) -> float:
-        """Of ``share``, from the games' spread."""
+        """The standard error of ``share``, from the games' spread."""
         if not self.games:
             return 0.0
         square = (sum(self.wins) + 0.25 * sum(self.draws)) / self.games
@@ -90,6 +90,6 @@ def play_pairs(
 
 
 def _score(points: NDArray[np.int64]) -> Score:
-    """Of two games, the first of them as first player."""
+    """The score of two games, the first of them as first player."""
     wins, draws, losses = ((points == which).astype(int) for which in (1, 0, -1))
     return Score(*((int(n[0]), int(n[1])) for n in (wins, draws, losses)))

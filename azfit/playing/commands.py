@@ -89,7 +89,7 @@ def play_command(
     type=WholeNumber(2, MOST_GAMES),
     default=100,
     show_default=True,
-    help="How many games to play, an even number.",
+    help="Number of games, even.",
 )
 @click.option(
     "--sims",
@@ -98,12 +98,12 @@ def play_command(
     show_default=True,
     help="Simulations per move; 0 for the networks alone.",
 )
-@seed_option("the openings and of random moves")
+@seed_option("the openings and the random moves")
 @json_option
 def match_command(
     player: str, opponent: str, games: int, sims: int, seed: int, as_json: bool
 ) -> None:
-    """Play two networks of one game against each other, or a network against a random player.
+    """Play two networks of the same game against each other, or one against a random player.
 
     A player is a checkpoint, a run (its best network), 'shipped' or 'random'. Each random opening
     is played twice, with the colours exchanged.

@@ -56,7 +56,7 @@ class Match:
         )
         if score.games < self.games_asked:
             lines.append(
-                f"{score.games} games instead of {self.games_asked}: there are no more different "
+                f"{score.games} games instead of {self.games_asked}: there are no more distinct "
                 "openings"
             )
         return "\n".join(lines)
@@ -70,7 +70,7 @@ def play_match(
     sims: simulations per move; 0 for the networks alone.
     """
     if games < 2 or games % 2:
-        raise InputError(f"--games {games}: use an even number, each opening is played twice")
+        raise InputError(f"--games {games}: use an even number; each opening is played twice")
     if sims < 0:
         raise InputError(f"--sims {sims}: use 0 for the networks alone, or more")
     game = _common_game([name for name in (player, opponent) if name != RANDOM])
@@ -99,7 +99,7 @@ def enough_openings(game: Game, count: int, rng: np.random.Generator) -> list[Op
 
 
 def _short_names(player: str, opponent: str) -> tuple[str, str]:
-    """The files' names, with as much of the path as tells them apart."""
+    """The files' names, with enough of the path to distinguish them."""
     files = [Path(name) if name == RANDOM else checkpoint_path(name) for name in (player, opponent)]
     parts = [file.with_suffix("").parts for file in files]
     length = 1
@@ -116,5 +116,5 @@ def _common_game(checkpoints: list[str]) -> Game:
         raise InputError("two random players: give a checkpoint for one of them")
     if len(set(games.values())) > 1:
         (first, game), (second, other) = games.items()
-        raise InputError(f"'{first}' plays {game}, '{second}' {other}: give two of one game")
+        raise InputError(f"'{first}' plays {game}, '{second}' {other}: give two for the same game")
     return game_by_name(next(iter(games.values())))

@@ -9,8 +9,8 @@ import numpy as np
 from azfit.games import Game, Result
 from solver.errors import InputError
 
-# Draws without a new opening after which there are no more: of n openings that are equally likely
-# one stays unseen in 20 n draws with a chance of e^-20.
+# After this many draws without a new opening, none is assumed to be left: of n equally likely
+# openings, one stays unseen in 20 n draws with probability e^-20.
 TRIES_IN_VAIN, TRIES_AN_OPENING = 200, 20
 
 Opening: TypeAlias = tuple[int, ...]
@@ -31,7 +31,7 @@ def random_opening(game: Game, plies: int, random: np.random.Generator) -> Openi
 def random_openings(
     game: Game, count: int, plies: int, random: np.random.Generator
 ) -> list[Opening]:
-    """Openings that leave the game going on, no two of them alike up to symmetry: the same players
+    """Openings that do not end the game, no two of them equal up to symmetry: the same players
     would play the same games again. Fewer than ``count`` if there are no more."""
     openings: dict[Opening, Opening] = {}
     in_vain = 0

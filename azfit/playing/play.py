@@ -21,9 +21,9 @@ from solver.table import Table
 DRAW_OFFERED_AFTER = 200  # plies; play that never ends is a draw, and people tire sooner
 
 HELP = """  b3       place a piece on b3
-  hint     what would be a good move
-  moves    your legal moves, with their exact worth if there is a table
-  value    what the position is worth
+  hint     suggest a good move
+  moves    list your legal moves, with exact values if there is a table
+  value    show what the position is worth
   board    draw the board again
   undo     take back your last move
   resign   give up
@@ -190,7 +190,7 @@ class _Session:
         if self._table is not None:
             self.say(move_table(self._rules, self._table.moves(self.position)))
         else:
-            self.say(f"You may play {self._names()}.")
+            self.say(f"You can play {self._names()}.")
 
     def _value(self) -> None:
         if self._table is not None:
@@ -206,7 +206,7 @@ class _Session:
     def _undo(self) -> None:
         """Back to the person's turn before: the reply and the move before it."""
         if len(self.moves) < 2:
-            self.say("There is no move of yours to take back.")
+            self.say("You have no move to take back.")
             return
         for _ in range(2):
             self.history.pop()

@@ -24,13 +24,13 @@ Floats = NDArray[np.float32]
 
 
 def entropies(policies: NDArray[Any]) -> NDArray[np.float64]:
-    """Of policies [..., actions] in nats."""
+    """The entropy of policies [..., actions], in nats."""
     p = policies.astype(np.float64)
     return np.asarray(-(p * np.log(np.where(p > 0, p, 1.0))).sum(axis=-1))
 
 
 def f1_scores(confusion: NDArray[np.int64]) -> list[float | None]:
-    """Of each class from counts [outcome, prediction]; None for a class that is neither."""
+    """F1 of each class from counts [outcome, prediction]; None for a class that is neither."""
     scores: list[float | None] = []
     for c in range(len(confusion)):
         right, true, predicted = confusion[c, c], confusion[c].sum(), confusion[:, c].sum()
@@ -61,12 +61,12 @@ def predictions(network: Network, planes: Floats) -> tuple[Floats, Floats]:
 
 
 def wdl_losses(said: Floats, became: NDArray[np.int64]) -> Floats:
-    """Of win/draw/loss probabilities [B, 3], where the game became this class [B]."""
+    """The loss of win/draw/loss probabilities [B, 3] for games of these outcomes [B]."""
     return np.asarray(-np.log(np.maximum(said[np.arange(len(said)), became], 1e-9)))
 
 
 def assess(network: Network, batch: ReplayBatch) -> Fresh:
-    """What the network says of positions against what became of them, by side."""
+    """What the network says about positions, compared with how their games ended, by side."""
     policies, wdl = predictions(network, batch.planes)
     said = wdl.argmax(axis=1)
     cross = -(batch.policy * np.log(np.maximum(policies, 1e-9))).sum(axis=1)

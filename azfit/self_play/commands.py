@@ -120,7 +120,7 @@ def self_play_command(
     start = None
     if resume:
         if given or preset or config_file or init:
-            raise InputError("--resume continues with the options of the run: give --run alone")
+            raise InputError("--resume continues with the options of the run: give only --run")
         config = read_config(run_folder)
     else:
         if init is not None:

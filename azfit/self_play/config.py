@@ -45,7 +45,10 @@ class SelfPlayConfig:
     seed: int = option(1, "Seed of the weights, the games and the batches.", 0, 2**63 - 1)
     iterations: int | None = option(20, "Iterations to run, over all resumes.", 1, 10**9)
     minutes: float | None = option(
-        None, "Minutes to run, instead of iterations; the last iteration is finished.", 1e-3, 1e7
+        None,
+        "Minutes to run, instead of iterations; the last iteration is completed.",
+        1e-3,
+        1e7,
     )
 
     # ---- search -----------------------------------------------------------------
@@ -63,7 +66,7 @@ class SelfPlayConfig:
     noise_eps: float = option(0.25, "Share of Dirichlet noise in the priors of the root.", 0, 1)
     noise_eps_min: float = option(0.1, "Share of noise after --noise-steps plies.", 0, 1)
     noise_steps: int = option(
-        0, "Plies over which the noise falls to --noise-eps-min; 0: it is constant.", 0, 1_000_000
+        0, "Plies over which the noise falls to --noise-eps-min; 0 keeps it constant.", 0, 1_000_000
     )
     dirichlet_alpha: float | None = option(
         None, "Alpha of the Dirichlet noise.", 1e-6, 1e6, shown="10 / typical legal moves"
@@ -71,7 +74,7 @@ class SelfPlayConfig:
     temperature: float = option(1.0, "Temperature at which the first moves are drawn.", 0, 1e6)
     temp_moves: int | None = option(
         None,
-        "Plies drawn at --temperature; later on the most visited move is played.",
+        "Plies drawn at --temperature; after them the most visited move is played.",
         0,
         10**6,
         shown="drop 10, others 12",
@@ -122,7 +125,7 @@ class SelfPlayConfig:
     )
     weight_decay: float = option(1e-4, "Decoupled weight decay.", 0, 10)
     dropout: float = option(0.2, "Share of features dropped before the heads.", 0, 0.95)
-    clip: float = option(1.0, "Largest norm of the gradient.", 1e-6, 1e6)
+    clip: float = option(1.0, "Clip gradients to this norm.", 1e-6, 1e6)
     wdl_weight: float = option(1.0, "Weight of the win/draw/loss loss.", 0, 1e3)
     steps_weight: float = option(0.2, "Weight of the steps loss.", 0, 1e3)
     threads: int = option(0, "Threads for training.", 0, 1024, shown="all cores")
@@ -131,10 +134,10 @@ class SelfPlayConfig:
     gate: bool = option(True, "Keep the best network until a candidate reaches --accept.")
     eval_games: int = option(50, "Games between the candidate and the best network.", 2, 10**6)
     accept: float = option(
-        0.52, "Score from which a candidate is accepted; a match of even pairs passes too.", 0, 1
+        0.52, "Score needed to accept a candidate; a match of even pairs passes too.", 0, 1
     )
     pool_games: int = option(
-        10, "Games against each of up to three earlier best networks, for the Elo.", 0, 10**6
+        10, "Games against each of up to three earlier best networks, for the Elo rating.", 0, 10**6
     )
     opening_plies: int = option(2, "Random plies at the start of a match game.", 0, 100)
 
@@ -149,7 +152,7 @@ class SelfPlayConfig:
         None, "Residual blocks.", 0, 100, shown="drop 2, connect4 4, gomoku 3"
     )
     keep: int = option(
-        5, "Latest best networks to keep on disk, besides up to twelve earlier ones.", 1, 10**6
+        5, "Latest best networks to keep on disk, plus up to twelve earlier ones.", 1, 10**6
     )
 
     policy_weight: float = field(default=1.0, init=False)
@@ -164,7 +167,7 @@ class SelfPlayConfig:
         for name in ("eval_games", "pool_games"):
             if getattr(self, name) % 2:
                 raise InputError(
-                    f"{name}={getattr(self, name)}: use an even number, for each opening is "
+                    f"{name}={getattr(self, name)}: use an even number, because each opening is "
                     "played from both sides"
                 )
         for name in ("random_plies", "opening_plies"):
@@ -172,7 +175,7 @@ class SelfPlayConfig:
             if self.max_plies is not None and plies > self.max_plies // 2:
                 raise InputError(
                     f"{name}={plies}: games end after max_plies={self.max_plies}, and most of a "
-                    f"game should be played; use {self.max_plies // 2} at most"
+                    f"game should be played; use at most {self.max_plies // 2}"
                 )
         game_by_name(self.game)
         self.search  # noqa: B018 - its checks

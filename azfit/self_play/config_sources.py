@@ -75,12 +75,12 @@ def full_name(game: Any, numbers: dict[str, int]) -> Any:
         return f"gomoku-{numbers.get('size', 15)}"
     if numbers:
         given = ", ".join(f"{name}={value}" for name, value in numbers.items())
-        raise InputError(f"{given}: n, m, k go with the game drop, size goes with gomoku")
+        raise InputError(f"{given}: n, m and k are for drop, size is for gomoku")
     return game
 
 
 SHAPE = ("kind", "width", "blocks")
-"""What a checkpoint says of its network."""
+"""What a checkpoint says about its network."""
 
 
 def refuse_other_shape(init: NetworkConfig, given: dict[str, Any]) -> None:
@@ -134,15 +134,15 @@ def read_config(folder: str | Path) -> SelfPlayConfig:
         entries = storage.read_json(path, MOST_BYTES, "config", "restore it")
     except MissingTableError:
         raise InputError(
-            f"'{folder}' is no run of self-play: it has no config.json; give another folder"
+            f"'{folder}' is not a self-play run: it has no config.json; give another folder"
         ) from None
     try:
         if not isinstance(entries, dict):
-            raise InputError(f"{shown(entries)} is no list of options")
+            raise InputError(f"{shown(entries)} is not a list of options")
         return settled(entries)
     except InputError as error:
         raise InputError(
-            f"'{path}' is no config of self-play ({error}): restore it, or give another folder"
+            f"'{path}' is not a self-play config ({error}): restore it, or give another folder"
         ) from None
 
 

@@ -6,7 +6,7 @@ A file of games is a row of frames, each a whole game:
 
 A frame is written with one call and synced, so that a crash can only cut the last one short;
 whoever reads the file next leaves such a rest out, and whoever appends to it cuts it off first.
-A damaged frame with whole ones behind it, or bytes that are no part of a frame, were not left by a
+A damaged frame with whole ones behind it, or bytes that are not part of a frame, were not left by a
 crash: they are reported, and nothing is cut off.
 """
 
@@ -33,7 +33,7 @@ from solver.storage import open_regular, refuse_to_write
 DRAWN = -1
 MAGIC = b"FFG2"
 _FRAME = struct.Struct("<4sII")
-_REMEDY = "remove it, and the run goes on without it"
+_REMEDY = "remove it, and the run continues without it"
 
 # Limits of what is read; a game of a thousand moves has about 50 KB.
 MOST_FRAME_BYTES = 1 << 26
@@ -109,7 +109,7 @@ class Episode:
 
     @classmethod
     def from_body(cls, body: bytes, game: Game) -> Episode:
-        """From the bytes of a frame; ValueError if they are no game of this kind.
+        """From the bytes of a frame; ValueError if they are not a game of this kind.
 
         The head says how much more there is to unpack, and no more than that is unpacked.
         """
@@ -117,7 +117,7 @@ class Episode:
         head = packed.decompress(body, _HEAD.size)
         iteration, number, first, plies, width, actions, winner, *walks = _HEAD.unpack(head)
         if (width, actions) != (game.code_length, game.actions) or winner not in (DRAWN, 0, 1):
-            raise ValueError(f"it is no game of {game.name}")
+            raise ValueError(f"it is not a game of {game.name}")
         shapes: tuple[tuple[Any, tuple[int, ...]], ...] = (
             (np.int16, (first,)),
             (np.int8, (plies, width)),
@@ -194,7 +194,7 @@ def frames(source: BinaryIO) -> Iterator[tuple[int, bytes]]:
             raise ValueError(f"damaged between bytes {at} and {later}")
     source.seek(at)
     if not MAGIC.startswith(source.read(len(MAGIC)).rstrip(b"\0")):
-        raise ValueError(f"what begins at byte {at} is no game, not even part of one")
+        raise ValueError(f"what begins at byte {at} is not a game, nor part of one")
 
 
 def _places(source: BinaryIO, wanted: bytes, at: int) -> Iterator[int]:

@@ -64,7 +64,7 @@ def games_and_points(pairs: Sequence[Score]) -> tuple[float, float]:
 
 
 def match_result(pairs: Sequence[Score]) -> MatchResult:
-    """Of pairs of games from the same opening, with the colours exchanged."""
+    """The match of these pairs of games, each from one opening with the colours exchanged."""
     score = sum(pairs, Score())
     return MatchResult(
         games=score.games,
@@ -79,8 +79,8 @@ def match_result(pairs: Sequence[Score]) -> MatchResult:
 
 def passes(match: MatchResult, config: SelfPlayConfig) -> bool:
     """Does the gate let the candidate through? It must reach the score; but a match in which no
-    pair of games tells the two apart is no reason to discard what was learned. In a game that one
-    side wins every match of good players is such a match."""
+    pair of games distinguishes the two is not a reason to discard what was learned. In a game that
+    one side wins, every match of good players is such a match."""
     return not config.gate or match.score >= config.accept or match.tells_nothing
 
 

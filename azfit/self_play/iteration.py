@@ -58,7 +58,7 @@ class BufferOutcomes:
 
 @dataclass(frozen=True)
 class Assessment:
-    """What a network says of one side's positions, against what became of them."""
+    """What a network says about one side's positions, compared with how their games ended."""
 
     positions: int
     target_entropy: float

@@ -13,7 +13,7 @@ A run is a folder:
     init.safetensors        the network that it began with, if one was given
     tensorboard
 
-Every phase begins with its state on disk, so whatever stops a run, it goes on with the phase that
+Every phase begins with its state on disk, so whatever stops a run, it continues with the phase that
 was under way; of the games, those that had ended are kept. Training and matches that were cut off
 are repeated from their beginning, with the same random numbers.
 """
@@ -53,7 +53,7 @@ def self_play(
     init: Network | None = None,
     stream: TextIO | None = sys.stderr,
 ) -> SelfPlayRun:
-    """Runs until the budget is spent. resume: goes on with the run in this folder."""
+    """Runs until the budget is spent. resume: continues the run in this folder."""
     folder = Path(folder)
     if init is not None:
         config = fitted(config, init)

@@ -1,7 +1,7 @@
 """Games that a network plays against itself, many trees side by side.
 
-Game number g of iteration i draws from its own seed, (seed, i, g): what it becomes depends on the
-network and on nothing else, whichever worker plays it and beside whichever others (sums in another
+Game number g of iteration i draws from its own seed, (seed, i, g): how it goes depends on the
+network and on nothing else, whichever worker plays it, alongside whichever others (sums in another
 order may round differently, as always with floats).
 """
 
@@ -77,7 +77,7 @@ def play_games(
     random_plies: int = 0,
 ) -> Iterator[Episode]:
     """Plays the games of these numbers, ``parallel`` at a time; yields each when it ends. A game
-    begins after 0 to ``random_plies`` random moves, which are no part of what is learned."""
+    begins after 0 to ``random_plies`` random moves, which are not learned."""
     waiting = list(reversed(numbers))
     trees = min(parallel, len(waiting))
     if not trees:

@@ -10,7 +10,7 @@ import numpy as np
 # Earlier bests that a candidate meets for its rating: the latest, and others evenly back in time.
 OPPONENTS = 3
 
-# Earlier bests kept on disk besides the latest ones.
+# Earlier bests kept on disk in addition to the latest ones.
 EARLIER_MEMBERS = 12
 
 

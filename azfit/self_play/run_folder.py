@@ -1,4 +1,4 @@
-"""The folder of a self-play run: how a run begins and goes on in it, and what can go wrong."""
+"""The folder of a self-play run: how a run begins and resumes in it, and what can go wrong."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ def check_memory(config: SelfPlayConfig) -> None:
     if least > (available := available_memory()):
         raise NoRoomError(
             f"{network.blocks} blocks of width {network.width} need at least {least / 1e9:,.1f} GB "
-            f"of memory with {counted(config.workers, 'worker')}, and {available / 1e9:,.1f} GB "
-            "are free: use a smaller --width or fewer --blocks"
+            f"of memory with {counted(config.workers, 'worker')}, but only "
+            f"{available / 1e9:,.1f} GB are free: use a smaller --width or fewer --blocks"
         )
 
 
 def check_folder(config: SelfPlayConfig, folder: Path, resume: bool) -> None:
-    """A new folder, or one that was begun with this config."""
+    """A new folder, or one that was started with this config."""
     if resume:
         if read_config(folder) != config:
-            raise InputError(f"'{folder}' was begun with another config: resume it with its own")
+            raise InputError(f"'{folder}' was started with another config: resume it with its own")
         return
     try:
         names = {path.name for path in folder.iterdir()}
@@ -48,10 +48,10 @@ def check_folder(config: SelfPlayConfig, folder: Path, resume: bool) -> None:
     except OSError as error:
         raise InputError(f"cannot use '{folder}' for a run: {error.strerror}") from None
     if names & {"config.json", f"resume{SUFFIX}", "games"}:
-        raise InputError(f"'{folder}' holds a run already: use --resume, or another folder")
+        raise InputError(f"'{folder}' already holds a run: use --resume, or another folder")
 
 
-# ---- beginning and going on ----------------------------------------------------------
+# ---- beginning and resuming ----------------------------------------------------------
 
 
 def init_path(folder: Path) -> Path:
@@ -76,7 +76,7 @@ def resumed(config: SelfPlayConfig, folder: Path) -> SelfPlayRun:
     if not os.path.lexists(run.state_path):
         if read_iterations(folder):
             raise CorruptTableError(
-                f"'{run.state_path}' is missing: restore it, or begin another run with "
+                f"'{run.state_path}' is missing: restore it, or start another run with "
                 f"--init '{folder}'"
             )
         return saved(run)
@@ -97,7 +97,7 @@ def explained(error: Exception, folder: Path) -> FadefourError | None:
     """What to tell the user if the disk or the memory fails; None for any other error."""
     finished = "what was finished is kept"
     if isinstance(error, NoRoomError):
-        return NoRoomError(f"{error}; {finished}, and --resume goes on with it")
+        return NoRoomError(f"{error}; {finished}, and --resume continues from there")
     if isinstance(error, BrokenPipeError):  # nobody reads what is printed
         return None
     if isinstance(error, OSError) and not isinstance(error, FadefourError):
@@ -105,16 +105,16 @@ def explained(error: Exception, folder: Path) -> FadefourError | None:
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             return NoRoomError(
                 f"no room to write '{where}' ({error.strerror}): {finished}; free some disk, "
-                "then go on with --resume"
+                "then continue with --resume"
             )
         return InputError(
-            f"cannot use '{where}' ({error.strerror or error}): {finished}; once that is put "
-            "right, --resume goes on with it"
+            f"cannot use '{where}' ({error.strerror or error}): {finished}; once that is "
+            "fixed, continue with --resume"
         )
     # torch says so in a RuntimeError
     if isinstance(error, MemoryError) or "can't allocate memory" in str(error):
         return NoRoomError(
-            f"there is not enough memory: {finished}; free some and go on with --resume, or begin "
-            "another run with a smaller --buffer, --batch-size, --width or --parallel-games"
+            f"there is not enough memory: {finished}; free some and continue with --resume, or "
+            "start another run with a smaller --buffer, --batch-size, --width or --parallel-games"
         )
     return None

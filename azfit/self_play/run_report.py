@@ -27,7 +27,7 @@ class RunReport:
     accepted: int
     """Candidates that became the best."""
     elo: float
-    """Of the best network; the network that the run began with has 0."""
+    """The rating of the best network; the network that the run began with has 0."""
     best: str
     best_iteration: int
     """After which the best network was accepted; 0: it is the one that the run began with."""

@@ -35,7 +35,7 @@ from solver.errors import CorruptTableError
 from solver.storage import remove_litter
 
 Phase = Literal["play", "match"]
-"""What comes next. Training belongs to "play": if it is cut off, it begins anew."""
+"""What comes next. Training belongs to "play": if it is cut off, it starts over."""
 
 
 class SelfPlayRun:
@@ -58,7 +58,7 @@ class SelfPlayRun:
         self.pool = [Rated(0, 0.0)]
         """The bests so far, the present one last."""
         self.line = Iteration()
-        """What is known of the iteration under way, to be logged at its end."""
+        """What is known about the iteration in progress, to be logged at its end."""
         self._seconds_before, self._began = 0.0, time.monotonic()
 
     @property
@@ -90,7 +90,7 @@ class SelfPlayRun:
     # ---- what the gate decides ----------------------------------------------------
 
     def accept(self, elo: float) -> None:
-        """The candidate is the best from now on, and goes on learning."""
+        """The candidate is the best from now on, and keeps learning."""
         self.iteration += 1
         self.best = copy_of(self.candidate)
         self.pool = thinned([*self.pool, Rated(self.iteration, elo)], self.config.keep)
@@ -130,7 +130,7 @@ class SelfPlayRun:
         return self.folder / f"resume{SUFFIX}"
 
     def save(self) -> None:
-        """All that the next phase depends on, besides the games."""
+        """All that the next phase depends on, except the games."""
         tensors = {f"best.{n}": t for n, t in self.best.state_dict().items()}
         about = {
             "format": FORMAT,
@@ -146,7 +146,7 @@ class SelfPlayRun:
 
     def load(self) -> None:
         """Takes up the state that was saved last."""
-        remedy = f"restore it, or begin another run with --init '{self.folder}'"
+        remedy = f"restore it, or start another run with --init '{self.folder}'"
         try:
             tensors, about = read_tensors(self.state_path)
         except CorruptTableError:

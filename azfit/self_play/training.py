@@ -103,7 +103,7 @@ class Trainer:
 
     def _targets(self, batch: ReplayBatch) -> Targets:
         left, wdl = torch.from_numpy(batch.left), torch.from_numpy(batch.wdl)
-        # Beyond the last bin its parity still tells who wins: the last bin or the one before it.
+        # Beyond the last bin its parity still shows who wins: the last bin or the one before it.
         beyond = (left - self.candidate.config.max_plies).clamp(min=0)
         bins = (left - beyond - beyond % 2 - 1).clamp(min=0)
         return Targets(
@@ -164,12 +164,12 @@ def diverged(
         what += f" after {before:.3g} at the step before"
     elif iteration == 0:
         return (
-            f"{what}, before anything was learned: the network that this run begins with is "
-            "unusable; begin another run with another --init, or without it"
+            f"{what}, before anything was learned: the network that this run starts with is "
+            "unusable; start another run with another --init, or without it"
         )
     return (
-        f"{what}: training has diverged, and this run cannot go on; begin another with a smaller "
-        f"--lr (it was {config.lr:g}), --clip ({config.clip:g}) or --wdl-weight "
+        f"{what}: training has diverged, and this run cannot continue; start another with a "
+        f"smaller --lr (it was {config.lr:g}), --clip ({config.clip:g}) or --wdl-weight "
         f"({config.wdl_weight:g})"
     )
 

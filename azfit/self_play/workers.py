@@ -116,7 +116,7 @@ class _Seat:
         theirs.close()
         self.open_items: list[int] = []
         self.deaths = 0
-        """Of those who sat here before, since the last answer."""
+        """Deaths of the workers in this seat since the last answer."""
 
     def send(self, message: Message) -> None:
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):

@@ -54,7 +54,7 @@ class Connect4Position:
                 raise InputError(f"column {column} in '{self}': columns are 1 to {COLUMNS}")
             if _has_four(stones ^ mover):
                 raise InputError(
-                    f"'{self}' goes on after the end: move {number - 1} completes a four, "
+                    f"'{self}' continues after the end: move {number - 1} makes four in a row, "
                     f"give at most {number - 1} moves"
                 )
             height = self.columns[: number - 1].count(column)
@@ -70,14 +70,14 @@ class Connect4Position:
         """Reads ``44433``; ``-`` or nothing is the empty board."""
         if not isinstance(text, str):
             raise InputError(
-                f"position {text!r} is no text: give the columns played, as in '44433'"
+                f"position {text!r} is not text: give the columns played, as in '44433'"
             )
         played = text.strip()
         played = "" if played == "-" else played
         for letter in played:
             if letter not in "1234567":
                 raise InputError(
-                    f"{letter!r} in position {text!r} is no column: give the columns played, "
+                    f"{letter!r} in position {text!r} is not a column: give the columns played, "
                     "1 to 7, for example '44433', or - for the empty board"
                 )
         return cls(tuple(map(int, played)))

@@ -81,7 +81,7 @@ class SetCheck:
     seconds: float = 0.0
     """From the first position to the last."""
     search_seconds: float = 0.0
-    """Of all searches: more than the time that passed where several threads search."""
+    """Search time, summed over threads: it can exceed the time that passed."""
     wrong: list[str] = field(default_factory=list)
     """The first positions with another score than the file's, in words."""
 

@@ -124,7 +124,7 @@ class Connect4Solver:
             if not in_range or lib.ff_connect4_begin(self._solver, mover, stones, low, high):
                 raise InputError(
                     f"mover={mover:#x}, stones={stones:#x} between {low} and {high}: "
-                    "no position of Connect Four, or bounds in the wrong order"
+                    "not a Connect Four position, or bounds in the wrong order"
                 )
             try:
                 while lib.ff_connect4_run(self._solver, self._slice) == lib.FF_C4_UNFINISHED:

@@ -1,4 +1,4 @@
-"""Connect Four for people and scripts: the board, a probed position, a verified set."""
+"""Connect Four as text and JSON: the board, a probed position, a verified set."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Grading a Connect Four player against the solver, on sets of positions.
 
 The headline is the blunder rate: the share of positions in which the move does not keep the
-result (a win stays a win, a draw a draw; of a lost position every move keeps it). Besides: the
+result (a win stays a win, a draw a draw; in a lost position every move keeps it). Also: the
 share of moves that keep the score too, that is the soonest win or the latest loss, and how often
 win, draw or loss is judged right. A set is a sample of all positions, hence the intervals.
 """
@@ -36,7 +36,7 @@ class SetGrade:
     result: NDArray[np.int8]
     """0 win, 1 draw, 2 loss of the side to move, as in RESULTS."""
     kept: NDArray[np.float64]
-    """The chance that the move keeps the result: 0 or 1 of a player who plays one move."""
+    """The chance that the move keeps the result: 0 or 1 for a player with a fixed move."""
     optimal: NDArray[np.float64]
     judged_right: Rows | None
 

@@ -238,7 +238,7 @@ def labelled_sets(
     sample: this many random positions instead. Labels are kept in ``folder``.
     """
     if files and sample is not None:
-        raise InputError("--sets and --sample exclude each other: give one of them")
+        raise InputError("--sets and --sample cannot be combined: give one of them")
     if sample is not None and not 1 <= sample <= MOST_POSITIONS:
         raise InputError(f"--sample {sample}: Connect Four takes 1 to {MOST_POSITIONS:,} positions")
     if sample is None and (chosen := files or set_files()):

@@ -1,4 +1,4 @@
-"""A Connect Four grade for people: text, and a table of several side by side."""
+"""A Connect Four grade as text, and a table of several side by side."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _cells(group: Group) -> list[str]:
 
 
 def text(grade: Connect4Grade) -> str:
-    """A grade for people: every set, then all together by side and result."""
+    """A grade as text: every set, then all together by side and result."""
     rows: list[Sequence[str]] = [("", *HEAD)]
     rows += [(part.name, *_cells(part.group())) for part in grade.sets]
     for name, group in grade.together.groups().items():
