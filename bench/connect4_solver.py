@@ -4,7 +4,7 @@
     python bench/connect4_solver.py --limit 50 --megabytes 256 --no-empty FILE...
 
 Without files, and if FADEFOUR_CONNECT4_SETS is not set, the tests' own positions are used, which
-are late and easy. Time is processor time on one thread.
+are late and easy. Time is CPU time on one thread.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def solve_all(solver: Connect4Solver, positions: list[Scored]) -> tuple[int, int
 @click.option("--empty/--no-empty", default=True, show_default=True, help="Also the empty board.")
 def main(files: tuple[Path, ...], limit: int | None, megabytes: int, empty: bool) -> None:
     """Print mean nodes and time of each set, each started with an empty table."""
-    print(f"table of {megabytes} MB, one thread, processor time")
+    print(f"table of {megabytes} MB, one thread, CPU time")
     for path in files or set_files() or [OWN]:
         positions = read_set(path)[:limit]
         with Connect4Solver(megabytes) as solver:

@@ -50,7 +50,7 @@ def main() -> None:
     options = parser.parse_args()
     with open_table(options.data, Rules()) as opened:
         table = cast(DenseTable, opened)
-        print(f"{table.rules.name}, batches of {BATCH}, one core (processor time)")
+        print(f"{table.rules.name}, batches of {BATCH}, one core (CPU time)")
         for name, mix in SOURCES.items():
             sampler = Sampler(table, mix)
             rates = {form: rate(sampler, fields, options.seconds) for form, fields in FORMS.items()}

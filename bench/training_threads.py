@@ -5,7 +5,7 @@
 Each figure is one process of its own, since OpenMP reads its settings when torch is loaded. The
 settings take turns, and the best of the rounds is printed (with the worst in brackets): other work
 on the machine only ever slows a process down. ``--busy N`` adds N processes that do nothing but
-spin. ``others`` is the share of the machine's processor time that anything else took meanwhile.
+spin. ``others`` is the share of the machine's CPU time that anything else took meanwhile.
 """
 
 from __future__ import annotations
