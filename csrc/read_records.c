@@ -1,6 +1,7 @@
 #include "read_records.h"
 
 #include "shared.h"
+#include "swap.h"
 
 /* The node value that a record's field claims, or -1 if no solve claims that. */
 static int claimed_value(int result, int depth, int y_to_move) {
@@ -128,10 +129,9 @@ uint64_t ff_read_records(const ff_index *index, const uint8_t *records, uint64_t
 
 /* The node with the colours of a full pair swapped. */
 static uint64_t swapped_node(const ff_index *index, uint64_t code) {
-    uint8_t cells[FF_MAX_PIECES], swapped[FF_MAX_PIECES];
+    uint8_t cells[FF_MAX_PIECES];
     const int pieces = ff_unpack(code, cells);
-    ff_swap_sides(cells, pieces, swapped);
-    return index->slice_base[pieces] + ff_place_of(index, swapped, pieces, pieces).rank;
+    return index->slice_base[pieces] + ff_swapped_rank(index, cells);
 }
 
 /* What a record should say of a side whose node holds this value. */

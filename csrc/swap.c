@@ -15,13 +15,6 @@ static inline uint64_t next_decided(const uint8_t *values, uint64_t first, uint6
 
 /* ---- node by node --------------------------------------------------------- */
 
-static uint64_t swapped_rank(const ff_index *index, const uint8_t *cells) {
-    const int pieces = 2 * index->rules.m;
-    uint8_t swapped[FF_MAX_PIECES];
-    ff_swap_sides(cells, pieces, swapped);
-    return ff_place_of(index, swapped, pieces, pieces).rank;
-}
-
 void ff_swap_nodes(const ff_index *index, const uint8_t *table, uint8_t *swapped, ff_work *work) {
     const int pieces = 2 * index->rules.m;
     const uint8_t *full = table + index->slice_base[pieces];
@@ -30,7 +23,7 @@ void ff_swap_nodes(const ff_index *index, const uint8_t *table, uint8_t *swapped
         ff_reader_init(&reader, index, pieces, first);
         for (uint64_t rank = first; (rank = next_decided(full, rank, end)) < end; rank++) {
             ff_reader_seek(&reader, rank);
-            swapped[swapped_rank(index, reader.cells)] = full[rank];
+            swapped[ff_swapped_rank(index, reader.cells)] = full[rank];
         }
     }
 }
@@ -121,7 +114,7 @@ FF_INLINE void swap_group(const ff_swap *swap, const ff_source *source) {
         } else {
             cells[length] = free[row];
             cells[length + 1] = free[column];
-            swap->swapped[swapped_rank(swap->index, cells)] = source->entries[i];
+            swap->swapped[ff_swapped_rank(swap->index, cells)] = source->entries[i];
         }
     }
 }

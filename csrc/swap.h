@@ -35,4 +35,12 @@ void ff_swap_groups(const ff_index *index, const uint8_t *table, uint8_t *swappe
 void ff_swap_nodes(const ff_index *index, const uint8_t *table, uint8_t *swapped, ff_work *work);
 /* end cdef */
 
+/* The rank of a full sequence with the sides swapped. */
+static inline uint64_t ff_swapped_rank(const ff_index *index, const uint8_t *cells) {
+    const int pieces = 2 * index->rules.m;
+    uint8_t swapped[FF_MAX_PIECES];
+    ff_swap_sides(cells, pieces, swapped);
+    return ff_place_of(index, swapped, pieces, pieces).rank;
+}
+
 #endif

@@ -322,7 +322,7 @@ def test_grade_samples_first_and_says_what_all_will_take(
     monkeypatch.setattr(command_module, "FIRST_LOOK", 500)
     first = fadefour("grade", networks["small"], *data)
     assert "500 drawn from 8,344" in first.out
-    assert re.search(r"All 8,344 positions would take about [\d.]+ s here: use --all\.", first.out)
+    assert re.search(r"All 8,344 positions would take about [\d.]+ (s|seconds?|minutes?) here: use --all\.", first.out)
     told = json.loads(fadefour("grade", networks["small"], *data, "--json").out)["grades"][0]
     assert told["sample"] == 500 and told["seconds_for_all"] > 0
     assert "8,344 canonical" in fadefour("grade", networks["small"], *data, "--all").out
