@@ -131,7 +131,7 @@ def _read_header(path: Path, source: BinaryIO) -> Header:
     _refuse_other_kinds(path, beginning)
     length = int.from_bytes(beginning[:8], "little")
     if len(beginning) < 8 or not 2 <= length <= size - 8:
-        raise _corrupt(path, "it is not a safetensors file, or it was cut short")
+        raise _corrupt(path, "it is not a safetensors file, or it is cut short")
     if length > LONGEST_HEADER:
         raise _corrupt(path, f"its header has {length:,} bytes")
     source.seek(8)
@@ -143,7 +143,7 @@ def _read_header(path: Path, source: BinaryIO) -> Header:
         raise _corrupt(path, "its header cannot be read") from None
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise InputError(
-            f"'{path}' is not a fadefour checkpoint (its header does not say so): give another"
+            f"'{path}' is not a fadefour checkpoint (its header does not say so): give another file"
         )
     if about.get("version") != VERSION:
         raise InputError(
@@ -153,7 +153,7 @@ def _read_header(path: Path, source: BinaryIO) -> Header:
     try:
         tensors = {name: _stored_tensor(entry) for name, entry in entries.items()}
     except (ValueError, TypeError, KeyError):
-        raise _corrupt(path, "its header names impossible tensors") from None
+        raise _corrupt(path, "its header lists impossible tensors") from None
     _check_places(path, list(tensors.values()), size - 8 - length)
     return Header(about, tensors, 8 + length)
 
@@ -167,7 +167,7 @@ def _check_places(path: Path, tensors: list[StoredTensor], numbers_bytes: int) -
         end = tensor.end
     if end != numbers_bytes:
         raise _corrupt(
-            path, f"it has {numbers_bytes:,} bytes of numbers, but its header names {end:,}"
+            path, f"it holds {numbers_bytes:,} bytes of numbers, its header lists {end:,}"
         )
 
 
@@ -224,9 +224,7 @@ def _refuse_other_kinds(path: Path, beginning: bytes) -> None:
     if (beginning[:1] == b"\x80" and beginning[8:9] != b"{") or path.suffix in _PICKLES:
         _refuse_pickle(path)
     if beginning[:1] == b"{" and path.suffix == ".json":
-        raise InputError(
-            f"'{path}' is JSON, not a network: give '{path.with_suffix(SUFFIX)}', if that is there"
-        )
+        raise InputError(f"'{path}' is JSON, not a network: give the {SUFFIX} file beside it")
 
 
 def _refuse_pickle(path: Path) -> NoReturn:
@@ -295,7 +293,9 @@ def _check_network(path: Path, header: Header, game: str | None) -> None:
     """Checks that the header is that of a network for this game, with the weights it needs."""
     config, about = _config(path, header), header.about
     if game is not None and config.game != game:
-        raise InputError(f"checkpoint '{path}' plays {config.game}, not {game}: give another one")
+        raise InputError(
+            f"checkpoint '{path}' plays {config.game}, not {game}: give a checkpoint of {game}"
+        )
     if about.get("rules") != rules_tag(config.game):
         raise InputError(
             f"checkpoint '{path}' was made for the rules '{about.get('rules')}', "

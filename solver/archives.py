@@ -119,7 +119,7 @@ class Archive:
         """Text that was stored as uint8."""
         size = self.arrays[name].bytes
         if size > most_bytes:
-            raise ValueError(f"{name} has {size:,} bytes, and the limit is {most_bytes:,}")
+            raise ValueError(f"{name} has {size:,} bytes, the limit is {most_bytes:,}")
         return json.loads(self.read(name, np.uint8, (size,)).tobytes())
 
 
@@ -129,7 +129,7 @@ def _check_directory(source: BinaryIO) -> None:
     source.seek(max(0, size - _END.size - 20))
     end = source.read()
     if end[-_END.size :][:4] != b"PK\x05\x06" or end.startswith(_END_OF_ZIP64):
-        raise ValueError("it is not a NumPy archive, or it was cut short")
+        raise ValueError("it is not a NumPy archive, or it is cut short")
     _, _, _, _, entries, directory_bytes, _, _ = _END.unpack(end[-_END.size :])
     if entries > MOST_ARRAYS or directory_bytes > _MOST_DIRECTORY_BYTES:
         raise ValueError(f"it has {entries:,} members")
@@ -161,4 +161,6 @@ def open_archive(
             reason = " ".join(str(error).split())[:200] or type(error).__name__
             if isinstance(error, KeyError):
                 reason = f"it has no {reason}"
-            raise CorruptTableError(f"'{path}' is not a {what} ({reason}): {remedy}") from None
+            raise CorruptTableError(
+                f"'{path}' is not a valid {what} ({reason}): {remedy}"
+            ) from None

@@ -53,7 +53,7 @@ def writing_in(
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:
         reason = "it is not a folder" if error.errno == errno.EEXIST else error.strerror
-        raise InputError(f"cannot write to '{folder}': {reason}") from error
+        raise InputError(f"cannot write in '{folder}': {reason}") from error
     try:
         _lock_folder(handle, folder, wait and not is_writer_in(folder), notice)
         held = folder.resolve()
@@ -168,8 +168,8 @@ def refuse_to_write(path: Path, error: OSError) -> NoReturn:
     """Turns the system's error into one line."""
     if error.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT):
         raise NoRoomError(
-            f"no room to write '{path}' ({error.strerror}): free some disk or use another folder; "
-            "nothing was overwritten"
+            f"no room to write '{path}' ({error.strerror}): free some disk space or use another "
+            "folder; nothing was overwritten"
         ) from error
     raise InputError(f"cannot write '{path}': {error.strerror}") from error
 
@@ -234,8 +234,8 @@ def open_regular(
                 raise InputError(f"cannot read {what} '{path}': it is {kind}")
             if about.st_size > most_bytes:
                 raise CorruptTableError(
-                    f"{what} '{path}' has {about.st_size:,} bytes, and the limit is "
-                    f"{most_bytes:,}: {remedy}"
+                    f"{what} '{path}' is too large ({about.st_size:,} bytes, the limit is "
+                    f"{most_bytes:,}): {remedy}"
                 )
             yield source
     except FadefourError:
@@ -256,8 +256,7 @@ def read_bytes(path: Path, most_bytes: int, what: str, remedy: str = "give anoth
             data += chunk
             if len(data) > most_bytes:  # it grew, or its system gives no sizes, as in /proc
                 raise CorruptTableError(
-                    f"{what} '{path}' has more than {most_bytes:,} bytes, which is the limit: "
-                    f"{remedy}"
+                    f"{what} '{path}' is too large (the limit is {most_bytes:,} bytes): {remedy}"
                 )
     return bytes(data)
 
@@ -270,7 +269,7 @@ def read_text_file(
         return read_bytes(path, most_bytes, what, remedy).decode()
     except UnicodeDecodeError as error:
         raise CorruptTableError(
-            f"{what} '{path}' is not text (byte {error.start} is not valid UTF-8): {remedy}"
+            f"{what} '{path}' is not text (byte {error.start} is not UTF-8): {remedy}"
         ) from None
 
 

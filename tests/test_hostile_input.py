@@ -177,7 +177,7 @@ def test_an_archive_with_very_many_members_is_refused_by_its_count(tmp_path: Pat
     for what in (data + b"comment", data[:-22] + b"PK\x06\x07" + bytes(16) + data[-22:], b""):
         (tmp_path / "many.npz").write_bytes(what)
         with (
-            pytest.raises(CorruptTableError, match="no NumPy archive"),
+            pytest.raises(CorruptTableError, match="not a NumPy archive"),
             open_archive(tmp_path / "many.npz", 1 << 30, "certificate"),
         ):
             pass
@@ -342,8 +342,11 @@ OTHER_KINDS: dict[str, tuple[Make, str]] = {
     "proof.npz": (lambda path: np.savez(path, about=np.zeros(3)), "is a certificate, not a"),
     "letter.docx": (write_zip, "is a zip archive, not a network"),
     "net.pt": (lambda path: torch.save({}, path), "is a pickle"),
-    "net.json": (lambda path: path.write_text("{}"), "is JSON, not a network: give '"),
-    "notes.txt": (lambda path: path.write_text("some notes about networks"), "no safetensors"),
+    "net.json": (
+        lambda path: path.write_text("{}"),
+        "is JSON, not a network: give the .safetensors",
+    ),
+    "notes.txt": (lambda path: path.write_text("some notes about networks"), "not a safetensors"),
 }
 
 

@@ -264,7 +264,7 @@ def test_files_that_are_no_checkpoint_of_ours_are_refused(tmp_path: Path) -> Non
 
     path = tmp_path / "foreign.safetensors"
     save_file({"weight": torch.zeros(3)}, path)
-    with pytest.raises(InputError, match="no checkpoint of fadefour"):
+    with pytest.raises(InputError, match="not a fadefour checkpoint"):
         load_checkpoint(path)
 
 

@@ -272,7 +272,7 @@ def _check_size(path: Path, rules: Rules, symmetric: bool, count: int) -> None:
     # A class has at most eight boards, and a full one is seen from either side.
     most = node_count(rules) * (1 if symmetric else 16)
     if not 0 <= count <= most:
-        raise ValueError(f"it lists {count:,} positions, and there are at most {most:,}")
+        raise ValueError(f"it lists {count:,} positions, more than the {most:,} there can be")
     needed, free = count * (2 * rules.m + 1 + 8 * symmetric), available_memory()
     if needed > free:
         raise NoRoomError(
