@@ -140,11 +140,11 @@ def sets_judge(data: Path) -> Judge:
 
 
 def figures(groups: dict[str, Group]) -> dict[str, float]:
-    told = {f"blunders, {name}": group.blunder_rate or 0.0 for name, group in groups.items()}
-    told["lost sooner than need be"] = 1 - (groups["loss"].optimal or 0.0)
+    judged = {f"blunders, {name}": group.blunder_rate or 0.0 for name, group in groups.items()}
+    judged["lost sooner than need be"] = 1 - (groups["loss"].optimal or 0.0)
     if groups["all"].wdl_accuracy is not None:
-        told["win/draw/loss wrong"] = 1 - groups["all"].wdl_accuracy
-    return told
+        judged["win/draw/loss wrong"] = 1 - groups["all"].wdl_accuracy
+    return judged
 
 
 def play(folder: Path, given: dict[str, Any], init: Path | None) -> None:
@@ -163,11 +163,11 @@ def judge_run(folder: Path, judge: Judge) -> None:
         return
     networks = [load_checkpoint(path)[0] for path in checkpoints_in(folder / "checkpoints")]
     evaluators = [NetworkEvaluator(network) for network in networks]
-    told = {
+    truth = {
         "learning": [figures(judge(evaluator, None)) for evaluator in evaluators],
         "searched": figures(judge(evaluators[-1], JUDGING_SIMS)),
     }
-    write_atomically(folder / TRUTH, (json.dumps(told, indent=1) + "\n").encode())
+    write_atomically(folder / TRUTH, (json.dumps(truth, indent=1) + "\n").encode())
 
 
 # ---- report ---------------------------------------------------------------------------
@@ -199,15 +199,15 @@ class Results:
 
     def answered(self) -> dict[str, list[str]]:
         """The questions for which more than the base was played, with their variants."""
-        played = {q: [v for v in found if self.folders(v)] for q, found in QUESTIONS.items()}
-        return {question: found for question, found in played.items() if len(found) > 1}
+        played = {q: [v for v in variants if self.folders(v)] for q, variants in QUESTIONS.items()}
+        return {question: variants for question, variants in played.items() if len(variants) > 1}
 
 
 def starved(folder: Path) -> list[float]:
     """The share of nodes with an untried move whose FPU, unclamped, is below -1; by side."""
     games = [line.games for line in read_iterations(folder) if line.games is not None]
-    met = np.array([one.starved for one in games], float).sum(axis=0)
-    among = np.array([one.open for one in games], float).sum(axis=0)
+    met = np.array([game.starved for game in games], float).sum(axis=0)
+    among = np.array([game.open for game in games], float).sum(axis=0)
     return [float(share) for share in met / np.maximum(among, 1)]
 
 
@@ -222,8 +222,8 @@ def report(results: Results) -> str:
         lines += [f"### {question}", "", f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
         for variant in variants:
             truths = results.truths(variant)
-            cells = [spread([one["learning"][-1][name] for one in truths]) for name in COLUMNS]
-            cells.append(spread([one["searched"][ALL] for one in truths]))
+            cells = [spread([truth["learning"][-1][name] for truth in truths]) for name in COLUMNS]
+            cells.append(spread([truth["searched"][ALL] for truth in truths]))
             share = np.mean([starved(folder) for folder in results.folders(variant)], axis=0)
             cells.append(f"{share[0]:.2%} / {share[1]:.2%}")
             lines.append(f"| {variant} | {' | '.join(cells)} |")
@@ -239,7 +239,9 @@ def draw(results: Results, png: Path) -> None:
     )
     for axis, (question, variants) in zip(axes[0], answered.items(), strict=True):
         for colour, variant in enumerate(variants):
-            runs = [[one[ALL] for one in truth["learning"]] for truth in results.truths(variant)]
+            runs = [
+                [judged[ALL] for judged in truth["learning"]] for truth in results.truths(variant)
+            ]
             y = np.array(runs)
             axis.plot(y.T, color=f"C{colour}", alpha=0.25, linewidth=1)
             axis.plot(y.mean(axis=0), color=f"C{colour}", linewidth=2, label=variant)

@@ -57,8 +57,8 @@ def main() -> None:
     given = parser.parse_args()
     network = load_checkpoint(checkpoint_path(given.checkpoint))[0]
     for backend, rates in measure_backends(network, threads=given.threads).items():
-        told = ", ".join(f"{rows}: {rate:,.0f}" for rows, rate in rates.items())
-        print(f"{backend:<8} positions/s by boards per call {told}")
+        listed = ", ".join(f"{rows}: {rate:,.0f}" for rows, rate in rates.items())
+        print(f"{backend:<8} positions/s by boards per call {listed}")
 
 
 if __name__ == "__main__":

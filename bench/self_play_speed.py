@@ -27,7 +27,7 @@ from azfit.self_play.config import settled
 from azfit.self_play.play_games import play_games
 
 
-def play(worker: int, game: str, games: int, barrier: Any, told: Any) -> None:
+def play(worker: int, game: str, games: int, barrier: Any, answers: Any) -> None:
     """One worker; reports simulations, positions asked for, positions computed, seconds."""
     import torch
 
@@ -39,13 +39,13 @@ def play(worker: int, game: str, games: int, barrier: Any, told: Any) -> None:
     barrier.wait()
     began = time.perf_counter()
     plies = sum(
-        one.plies
-        for one in play_games(
+        episode.plies
+        for episode in play_games(
             rules, evaluate, config.search, numbers, seed=1, iteration=0, parallel=games
         )
     )
     seconds = time.perf_counter() - began
-    told.put((plies * config.sims, evaluate.asked, evaluate.computed, seconds))
+    answers.put((plies * config.sims, evaluate.asked, evaluate.computed, seconds))
 
 
 def measure(game: str, workers: int, games: int) -> None:
@@ -57,11 +57,11 @@ def measure(game: str, workers: int, games: int) -> None:
     ]
     for process in crew:
         process.start()
-    told = [queue.get() for _ in crew]
+    answers = [queue.get() for _ in crew]
     for process in crew:
         process.join()
-    sims, asked, computed = (sum(one[i] for one in told) for i in range(3))
-    seconds = max(one[3] for one in told)
+    sims, asked, computed = (sum(answer[i] for answer in answers) for i in range(3))
+    seconds = max(answer[3] for answer in answers)
     print(
         f"{game}, {workers} workers of {games} games: {sims / seconds:,.0f} simulations/s "
         f"({computed / sims:.0%} computed by the network, {(asked - computed) / sims:.0%} "

@@ -91,7 +91,7 @@ def main() -> None:
                 subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(busy)
             ]
             try:
-                rates: dict[tuple[str, int], list[float]] = {one: [] for one in settings}
+                rates: dict[tuple[str, int], list[float]] = {setting: [] for setting in settings}
                 used, total = processor_time()
                 for _ in range(given.rounds):
                     for setting in settings:

@@ -43,7 +43,7 @@ from solver.verify import estimate_folder, verify_folder
 from solver.wording import counted, counted_plies
 
 
-@click.command("solve")
+@click.command("solve", short_help="Solve a variant exactly and write its files.")
 @click.option(
     "--player",
     type=click.Choice(["x", "y", "both"]),
@@ -160,7 +160,7 @@ def merge_command(rules: Rules, folder: Path, threads: int, complete: bool, as_j
     show(as_json, body, f"merged {counted(manifest.counts['records'], 'record')} into {path}")
 
 
-@click.command("verify")
+@click.command("verify", short_help="Check every stored result and every file.")
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path))
 @game_option
 @json_option
@@ -214,7 +214,7 @@ def _verify_connect4(files: tuple[Path, ...], threads: int, as_json: bool) -> No
         sys.exit(1)
 
 
-@click.command("verify-defense")
+@click.command("verify-defense", short_help="Check that the table defends against every reply.")
 @click.option(
     "--positions",
     type=WholeNumber(1, MOST_POSITIONS),
@@ -260,7 +260,11 @@ def verify_defense_command(
         sys.exit(1)
 
 
-@click.command("probe", context_settings={"ignore_unknown_options": True})  # for "-/- x"
+@click.command(
+    "probe",
+    short_help="Show the result of a position and of every move.",
+    context_settings={"ignore_unknown_options": True},  # for "-/- x"
+)
 @click.argument("position")
 @game_option
 @table_option
@@ -338,7 +342,7 @@ def stats_command(
     show(as_json, body, words)
 
 
-@click.command("summary")
+@click.command("summary", short_help="Show who wins, and the deepest win played out.")
 @json_option
 @variant_options
 def summary_command(rules: Rules, folder: Path, threads: int, as_json: bool) -> None:

@@ -32,14 +32,14 @@ WIN, DRAW, LOSS = 1, 0, -1
 @cache
 def lines(n: int, k: int) -> frozenset[frozenset[int]]:
     """Return every set of k neighbouring cells in a row, a column or a diagonal."""
-    found = set()
+    lines = set()
     for row in range(n):
         for column in range(n):
             for down, right in ((0, 1), (1, 0), (1, 1), (1, -1)):
                 cells = [(row + i * down, column + i * right) for i in range(k)]
                 if all(0 <= r < n and 0 <= c < n for r, c in cells):
-                    found.add(frozenset(r * n + c for r, c in cells))
-    return frozenset(found)
+                    lines.add(frozenset(r * n + c for r, c in cells))
+    return frozenset(lines)
 
 
 @cache

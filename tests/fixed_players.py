@@ -28,7 +28,7 @@ Floats = NDArray[np.float32]
 @cache
 def symmetries(n: int) -> list[list[int]]:
     """Where each of the eight symmetries carries each cell."""
-    found = []
+    images = []
     for flip in (False, True):
         for turns in range(4):
             cells = []
@@ -38,8 +38,8 @@ def symmetries(n: int) -> list[list[int]]:
                     for _ in range(turns):
                         r, c = c, n - 1 - r
                     cells.append(r * n + c)
-            found.append(cells)
-    return found
+            images.append(cells)
+    return images
 
 
 def class_of(mover: Queue, opponent: Queue, n: int) -> Key:

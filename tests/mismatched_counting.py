@@ -97,13 +97,13 @@ class Graph(NamedTuple):
 @cache
 def symmetries(n: int) -> frozenset[Symmetry]:
     """Return the eight board symmetries: the quarter turns of the board and of its transpose."""
-    found = set()
+    tables = set()
     board = [[row * n + column for column in range(n)] for row in range(n)]
     for turned in (board, [list(column) for column in zip(*board, strict=True)]):
         for _ in range(4):
             turned[:] = [list(row) for row in zip(*reversed(turned), strict=True)]
-            found.add(tuple(cell for row in turned for cell in row))
-    return frozenset(found)
+            tables.add(tuple(cell for row in turned for cell in row))
+    return frozenset(tables)
 
 
 @cache
@@ -144,10 +144,10 @@ def predecessors(position: Position, n: int, m: int, k: int) -> list[Position]:
     if len(queue) == m:
         empty = [cell for cell in range(n * n) if cell not in x and cell not in y]
         before += [(dropped, *queue[:-1]) for dropped in empty]
-    found: list[Position] = [(q, y, 0) if mover == 0 else (x, q, 1) for q in before]
+    parents: list[Position] = [(q, y, 0) if mover == 0 else (x, q, 1) for q in before]
     sizes = legal_sizes(m)
     return [
-        p for p in found if (len(p[0]), len(p[1]), mover) in sizes and not is_impossible(p, n, k)
+        p for p in parents if (len(p[0]), len(p[1]), mover) in sizes and not is_impossible(p, n, k)
     ]
 
 
@@ -218,13 +218,13 @@ def miscounted(n: int, m: int, k: int, need: Counting, walk: Counting) -> tuple[
 
 
 def label_changes(
-    right: dict[Position, Value], found: dict[Position, Value]
+    right: dict[Position, Value], labels: dict[Position, Value]
 ) -> Counter[tuple[int, int]]:
     """Count the positions whose value differs, by (right result, result found).
 
     Equal results in a key mean that only the depth differs.
     """
-    return Counter((right[p][0], found[p][0]) for p in right if right[p] != found[p])
+    return Counter((right[p][0], labels[p][0]) for p in right if right[p] != labels[p])
 
 
 def mislabelled(n: int, m: int, k: int, need: Counting, walk: Counting) -> tuple[int, int]:
@@ -245,14 +245,14 @@ def print_table(n: int, m: int, k: int) -> None:
     )
     for need, walk in PAIRINGS:
         high, low = miscounted(n, m, k, need, walk)
-        found = solve_canonical(n, m, k, need, walk)
-        changes = label_changes(right, found)
+        labels = solve_canonical(n, m, k, need, walk)
+        changes = label_changes(right, labels)
         missed = changes[LOSS, DRAW], changes[WIN, DRAW], changes[WIN, LOSS] + changes[DRAW, LOSS]
         depth = sum(changes[result, result] for result in (WIN, DRAW, LOSS))
         other = changes.total() - sum(missed) - depth
         print(
             f"  {need:8}  {walk:8}  {high:8}  {low:7}  {missed[0]:13}  {missed[1]:11}"
-            f"  {missed[2]:12}  {other:5}  {depth:5}  {found[START]}"
+            f"  {missed[2]:12}  {other:5}  {depth:5}  {labels[START]}"
         )
 
 

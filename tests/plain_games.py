@@ -72,14 +72,14 @@ class PlainDrop:
 @cache
 def windows(rows: int, columns: int, length: int) -> tuple[tuple[int, ...], ...]:
     """Every row of `length` neighbouring cells, in the four directions."""
-    found = []
+    lines = []
     for row in range(rows):
         for column in range(columns):
             for down, right in ((0, 1), (1, 0), (1, 1), (1, -1)):
                 cells = [(row + down * i, column + right * i) for i in range(length)]
                 if all(0 <= r < rows and 0 <= c < columns for r, c in cells):
-                    found.append(tuple(r * columns + c for r, c in cells))
-    return tuple(found)
+                    lines.append(tuple(r * columns + c for r, c in cells))
+    return tuple(lines)
 
 
 class PlainBoard:

@@ -57,8 +57,8 @@ def episode(
 def write_games(folder: Path, episodes: Sequence[Episode], iteration: int = 0) -> Path:
     path = folder / "games" / f"{iteration:06d}.games"
     games = EpisodeFile(path)
-    for one in episodes:
-        games.append(one.to_bytes())
+    for game in episodes:
+        games.append(game.to_bytes())
     games.close()
     return path
 

@@ -114,8 +114,8 @@ def test_pairs_are_played_as_the_plain_rules_say(plain: PlainGame) -> None:
         as_first = plain_result(plain, player, opponent, opening, most)
         as_second = -plain_result(plain, opponent, player, opening, most)
         results = (as_first, as_second)
-        for points, told in ((1, score.wins), (0, score.draws), (-1, score.losses)):
-            assert told == tuple(int(result == points) for result in results)
+        for points, count in ((1, score.wins), (0, score.draws), (-1, score.losses)):
+            assert count == tuple(int(result == points) for result in results)
         seen.add(results)
     assert len(seen) > 1, "all pairs ended alike: the test sees too little"
 
@@ -136,7 +136,7 @@ def test_both_players_have_both_colours_in_every_opening(plain: PlainGame) -> No
 @pytest.mark.parametrize("kind", ["search", "network", "scripted"])
 def test_a_player_against_itself_scores_exactly_half(name: str, kind: str) -> None:
     game, hashed = game_by_name(name), Hashed(game_by_name(name))
-    plain = next(one for one in PLAIN if one.name == name)
+    plain = next(candidate for candidate in PLAIN if candidate.name == name)
     config = SearchConfig(sims=10, noise_eps=0.0, reuse=False, max_plies=40)
 
     def player() -> Player:
@@ -191,8 +191,8 @@ def test_scores_count_points_and_their_error() -> None:
     assert score.games == len(points)
     assert score.share == pytest.approx(np.mean(points))
     assert score.standard_error == pytest.approx(np.std(points) / math.sqrt(len(points)))
-    told = score.to_dict()
-    assert told["score"] == score.share and told["wins"] == [6, 3]
+    report = score.to_dict()
+    assert report["score"] == score.share and report["wins"] == [6, 3]
     assert (Score().share, Score().standard_error, Score().games) == (0.0, 0.0, 0)
 
 
@@ -204,14 +204,14 @@ def test_expected_scores_are_elos() -> None:
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.52, 0.9, 1.0])
 def test_a_rating_against_one_opponent_is_the_inverse_of_the_expected_score(share: float) -> None:
     games = 50.0
-    found = rating([(120.0, games, games * share)], 120.0)
+    elo = rating([(120.0, games, games * share)], 120.0)
     with_prior = (games * share + PRIOR_DRAWS / 2) / (games + PRIOR_DRAWS)
-    assert found == pytest.approx(120 + 400 * math.log10(with_prior / (1 - with_prior)), abs=1e-6)
+    assert elo == pytest.approx(120 + 400 * math.log10(with_prior / (1 - with_prior)), abs=1e-6)
 
 
 def test_a_rating_against_many_is_the_likeliest() -> None:
     results = [(0.0, 10.0, 8.0), (150.0, 20.0, 9.0), (-80.0, 6.0, 6.0)]
-    found = rating(results, 150.0)
+    elo = rating(results, 150.0)
 
     def log_likelihood(value: float) -> float:
         played = [*results, (150.0, PRIOR_DRAWS, PRIOR_DRAWS / 2)]
@@ -220,5 +220,5 @@ def test_a_rating_against_many_is_the_likeliest() -> None:
             for r, n, p in played
         )
 
-    nearby = [found + step for step in (-20, -1, -0.1, 0.1, 1, 20)]
-    assert all(log_likelihood(found) > log_likelihood(other) for other in nearby)
+    nearby = [elo + step for step in (-20, -1, -0.1, 0.1, 1, 20)]
+    assert all(log_likelihood(elo) > log_likelihood(other) for other in nearby)

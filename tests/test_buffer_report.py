@@ -37,8 +37,8 @@ def run(tmp_path):
             moves = [1, reply, 3, 3]
             if number % 2:
                 moves = [6 - move for move in moves]
-            one = episode(CONNECT4, moves, [{moves[0]: 5, 3: 5}, {moves[1]: 7}], winner, number)
-            games.append(type(one)(**{**vars(one), "iteration": iteration}))
+            game = episode(CONNECT4, moves, [{moves[0]: 5, 3: 5}, {moves[1]: 7}], winner, number)
+            games.append(type(game)(**{**vars(game), "iteration": iteration}))
         write_games(tmp_path, games, iteration)
     return tmp_path
 
@@ -197,4 +197,4 @@ def test_curves_of_a_run_from_the_oracle_are_drawn(tmp_path):
 
 def test_there_is_nothing_to_draw_of_no_run(fadefour, tmp_path):
     done = fadefour("plot", tmp_path)
-    assert done.code == 2 and "no run" in done.err and len(done.err.splitlines()) == 1
+    assert done.code == 2 and "not a run" in done.err and len(done.err.splitlines()) == 1

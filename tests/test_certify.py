@@ -82,8 +82,8 @@ def table44(solution44: Solution, tmp_path_factory: pytest.TempPathFactory) -> D
 @pytest.fixture(scope="module")
 def proof(table33: DenseTable) -> Certificate:
     """That the table's X cannot be beaten on 3x3."""
-    (found,) = certify(perfect(table33), "x")
-    return found
+    (certificate,) = certify(perfect(table33), "x")
+    return certificate
 
 
 def walk(player: Player, side: str) -> tuple[set[str], int | None]:
@@ -122,33 +122,35 @@ def test_the_tables_x_is_unbeaten_and_its_y_holds_13_plies_on_3x3(table33: Dense
 def test_walks_equal_plain_walks_on_every_board(table33: DenseTable, side: str, seed: int) -> None:
     """Seed 0 is the table; a player that is not canonical is followed on all boards."""
     player = Fixed(table33.rules, seed) if seed else TablePlayer(table33)
-    (found,) = certify(player, side)
+    (certificate,) = certify(player, side)
     seen, loss = walk(player, side)
-    assert (found.kind == REFUTED) == (loss is not None)
+    assert (certificate.kind == REFUTED) == (loss is not None)
     if loss is None:
-        assert found.positions == len(seen)
+        assert certificate.positions == len(seen)
     else:
-        assert len(found.line) == loss
+        assert len(certificate.line) == loss
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_canonical_walks_find_equally_short_lines(table33: DenseTable, seed: int) -> None:
     for side in ("x", "y"):
         player = fixed(table33.rules, seed)
-        (found,) = certify(player, side)
+        (certificate,) = certify(player, side)
         seen, loss = walk(player, side)
-        assert len(found.line) == (loss or 0)
+        assert len(certificate.line) == (loss or 0)
         if loss is None:
             positions = [Position.parse(text, table33.rules) for text in seen]
-            assert found.positions == len({class_of(p.mover, p.opponent, 3) for p in positions})
+            assert certificate.positions == len(
+                {class_of(p.mover, p.opponent, 3) for p in positions}
+            )
 
 
 def test_a_refutation_loses_what_truth_says_could_be_held(
     table33: DenseTable, truth33: Truth
 ) -> None:
-    (found,) = certify(fixed(table33.rules, 1), "x")
+    (certificate,) = certify(fixed(table33.rules, 1), "x")
     position, values = table33.rules.start(), []
-    for cell in found.line:
+    for cell in certificate.line:
         position = position.play(cell)
         result = truth33[position.x, position.y, "xy".index(position.to_move)][0]
         values.append(result if position.to_move == "x" else -result)
@@ -160,22 +162,22 @@ def test_a_random_network_is_refuted_on_4x4_with_a_line_that_probe_confirms(
     table44: DenseTable, tmp_path: Path
 ) -> None:
     player = network_player(HashedNetwork(16), table44.rules, sha256="ab" * 32)
-    for found in certify(player):
-        assert found.kind == REFUTED and found.smallest_margin is not None
+    for certificate in certify(player):
+        assert certificate.kind == REFUTED and certificate.smallest_margin is not None
         position = table44.rules.start()
         values = [table44.probe(position)]
-        for cell in found.line:
-            if position.to_move == found.sides:
+        for cell in certificate.line:
+            if position.to_move == certificate.sides:
                 assert player.move(position) == cell
             position = position.play(cell)
             values.append(table44.probe(position))
         assert values[0].result == "draw" and values[-1] == ("loss", 0)
-        assert position.to_move == found.sides
-        path = write_certificate(tmp_path / f"{found.sides}.npz", found)
+        assert position.to_move == certificate.sides
+        path = write_certificate(tmp_path / f"{certificate.sides}.npz", certificate)
         assert check_certificate(path, player).ok
         with pytest.raises(InputError, match="SHA-256 abababababab"):
             check_certificate(path, fixed(table44.rules))
-        shorter = replace(found, line=found.line[:-1])
+        shorter = replace(certificate, line=certificate.line[:-1])
         assert not check_certificate(write_certificate(path, shorter)).ok
 
 
@@ -232,11 +234,11 @@ def test_a_proof_is_checked_and_survives_writing(
 
 def classes_in(certificate: Certificate) -> set[Key]:
     """The listed positions without their orientation."""
-    m, found = certificate.rules.m, set()
+    m, classes = certificate.rules.m, set()
     for queues in certificate.queues.tolist():
         pieces = [tuple(c for c in queue if c >= 0) for queue in (queues[:m], queues[m:])]
-        found.add(class_of(pieces[0], pieces[1], certificate.rules.n))
-    return found
+        classes.add(class_of(pieces[0], pieces[1], certificate.rules.n))
+    return classes
 
 
 def test_a_list_of_boards_is_written_as_boards(proof: Certificate, tmp_path: Path) -> None:
@@ -398,12 +400,12 @@ def test_damaged_files_are_refused_in_one_line(proof: Certificate, tmp_path: Pat
 @pytest.fixture(scope="module")
 def won33(truth33: Truth, rules33: Rules) -> dict[Key, Position]:
     """A won position of every class, X to move in full ones."""
-    found: dict[Key, Position] = {}
+    positions: dict[Key, Position] = {}
     for (x, y, to_move), (result, _) in truth33.items():
         if result == 1 and (to_move == 0 or len(y) < 3):
             key = class_of(*((x, y) if to_move == 0 else (y, x)), 3)
-            found[key] = Position(x, y, "y" if to_move else "x", rules33)
-    return found
+            positions[key] = Position(x, y, "y" if to_move else "x", rules33)
+    return positions
 
 
 def plain_conversion(
@@ -446,40 +448,40 @@ def plain_conversion(
     return counts, plies
 
 
-def converting_plies(found: Conversion) -> dict[Key, int]:
-    told = {}
-    for node in np.flatnonzero(found.plies):
-        position = position_of(int(node), found.rules)
-        told[class_of(position.mover, position.opponent, found.rules.n)] = int(found.plies[node])
-    return told
+def converting_plies(result: Conversion) -> dict[Key, int]:
+    plies = {}
+    for node in np.flatnonzero(result.plies):
+        position = position_of(int(node), result.rules)
+        plies[class_of(position.mover, position.opponent, result.rules.n)] = int(result.plies[node])
+    return plies
 
 
 def test_the_table_converts_every_win_in_the_plies_promised(
     table33: DenseTable, table44: DenseTable
 ) -> None:
-    found = conversion(perfect(table33), table33)
-    assert found.all_convert and found.longest == 17 and found.can_cycle == 0
+    result = conversion(perfect(table33), table33)
+    assert result.all_convert and result.longest == 17 and result.can_cycle == 0
     won = (table33.bytes % 2 == 0) & (table33.bytes > 0)
-    assert (found.plies[won] == table33.bytes[won] - 1).all() and found.won == won.sum()
-    assert not found.plies[~won].any()
-    assert found.longest_position is not None
-    assert table33.probe(found.longest_position) == ("win", 17)
-    assert found.start_plies == 13 and "won from the start" in str(found)
-    assert "in at most 13 plies" in str(found)
+    assert (result.plies[won] == table33.bytes[won] - 1).all() and result.won == won.sum()
+    assert not result.plies[~won].any()
+    assert result.longest_position is not None
+    assert table33.probe(result.longest_position) == ("win", 17)
+    assert result.start_plies == 13 and "won from the start" in str(result)
+    assert "in at most 13 plies" in str(result)
 
 
 def players(table: DenseTable) -> list[Player]:
     """One that dawdles, ones that blunder, ones that do a little of both."""
     lazy = dawdler(table)
     starts = table.best_moves(table.rules.start())
-    some = {class_of((), (), 3), *(class_of((c,), (), 3) for c in starts)}
+    spoiled_classes = {class_of((), (), 3), *(class_of((c,), (), 3) for c in starts)}
     mixed = Chosen(
         table.rules, lambda p: lazy.cell_for(p) if sum(p.mover) % 3 else table.moves(p)[0].cell
     )
     weak = Chosen(
         table.rules, lambda p: lazy.cell_for(p) if sum(p.mover) % 5 else table.moves(p)[-1].cell
     )
-    chosen = [lazy, mixed, weak, Fixed(table.rules, 2), Spoiled(table, some)]
+    chosen = [lazy, mixed, weak, Fixed(table.rules, 2), Spoiled(table, spoiled_classes)]
     return [CanonicalPlayer(player) for player in chosen]
 
 
@@ -488,23 +490,23 @@ def test_conversion_equals_plain_fixpoints(
     table33: DenseTable, truth33: Truth, won33: dict[Key, Position], number: int
 ) -> None:
     player = players(table33)[number]
-    found = conversion(player, table33)
+    result = conversion(player, table33)
     counts, plies = plain_conversion(player, won33, truth33)
-    assert {name: getattr(found, name) for name in counts} == counts
-    assert converting_plies(found) == plies
-    assert found.longest == max(plies.values())
-    assert found.converts + found.leaves_at_once <= found.won == 5719
-    assert found.start_plies == plies.get(class_of((), (), 3), 0)
-    assert ("won from the start" in str(found)) == bool(found.start_plies)
+    assert {name: getattr(result, name) for name in counts} == counts
+    assert converting_plies(result) == plies
+    assert result.longest == max(plies.values())
+    assert result.converts + result.leaves_at_once <= result.won == 5719
+    assert result.start_plies == plies.get(class_of((), (), 3), 0)
+    assert ("won from the start" in str(result)) == bool(result.start_plies)
 
 
 def test_a_player_that_dawdles_is_seen_to_run_in_circles(table33: DenseTable) -> None:
-    found = conversion(CanonicalPlayer(dawdler(table33)), table33)
-    assert found.leaves_at_once == found.can_be_led_out == 0
-    assert found.can_cycle == found.only_cycle == found.won - found.converts > 0
-    assert found.cycling_position is not None
-    assert table33.probe(found.cycling_position).result == "win"
-    assert found.to_dict()["can_cycle"] == found.can_cycle
+    result = conversion(CanonicalPlayer(dawdler(table33)), table33)
+    assert result.leaves_at_once == result.can_be_led_out == 0
+    assert result.can_cycle == result.only_cycle == result.won - result.converts > 0
+    assert result.cycling_position is not None
+    assert table33.probe(result.cycling_position).result == "win"
+    assert result.to_dict()["can_cycle"] == result.can_cycle
 
 
 def test_conversion_needs_a_canonical_player(table33: DenseTable, table44: DenseTable) -> None:

@@ -66,9 +66,9 @@ def test_help_of_every_command_shows_an_example(fadefour: Fadefour, name: str) -
 
 def test_the_commands_of_the_issue_are_there_with_their_common_options() -> None:
     for name in ("solve", "merge", "verify", "probe", "stats", "export"):
-        options = {option for one in COMMANDS[name].params for option in one.opts}
+        options = {option for parameter in COMMANDS[name].params for option in parameter.opts}
         assert {"--n", "--m", "--k", "--data", "--threads", "--json"} <= options
-        defaults = {one.name: one.default for one in COMMANDS[name].params}
+        defaults = {parameter.name: parameter.default for parameter in COMMANDS[name].params}
         assert (defaults["n"], defaults["m"], str(defaults["data"])) == (4, 4, "data")
 
 
@@ -97,19 +97,19 @@ def test_probe_tells_what_brute_force_finds(
     seen = set()
     for position in sample:
         result, plies = truth33[position]
-        told = probe(fadefour, solved33, notation(position))
-        assert list(told) == ["position", "result", "plies", "moves", "line"]
-        assert told["position"] == notation(position)
-        assert (told["result"], told["plies"]) == (RESULT[result], plies)
+        report = probe(fadefour, solved33, notation(position))
+        assert list(report) == ["position", "result", "plies", "moves", "line"]
+        assert report["position"] == notation(position)
+        assert (report["result"], report["plies"]) == (RESULT[result], plies)
         expected = moves_of(position, truth33)
-        found = [
-            (cell_number(move["cell"]), move["result"], move["plies"]) for move in told["moves"]
+        moves = [
+            (cell_number(move["cell"]), move["result"], move["plies"]) for move in report["moves"]
         ]
-        assert all(list(move) == ["cell", "result", "plies"] for move in told["moves"])
-        assert sorted(found) == [
+        assert all(list(move) == ["cell", "result", "plies"] for move in report["moves"])
+        assert sorted(moves) == [
             (cell, RESULT[won], depth) for cell, (won, depth) in sorted(expected.items())
         ]
-        worth = [goodness(expected[cell]) for cell, _, _ in found]
+        worth = [goodness(expected[cell]) for cell, _, _ in moves]
         assert worth == sorted(worth, reverse=True), "best first"
         seen.add((result, plies == 0))
     assert seen == {(1, False), (0, False), (-1, False), (-1, True)}
@@ -117,9 +117,9 @@ def test_probe_tells_what_brute_force_finds(
 
 def test_probe_of_the_start(solved33: Path, fadefour: Fadefour) -> None:
     """The first player wins in 13; as a script, since the shell sees a leading dash."""
-    told = probe(fadefour, solved33, "-/- x")
-    assert (told["position"], told["result"], told["plies"]) == ("-/- x", "win", 13)
-    assert [move["cell"] for move in told["moves"] if move["plies"] == 13] == [
+    report = probe(fadefour, solved33, "-/- x")
+    assert (report["position"], report["result"], report["plies"]) == ("-/- x", "win", 13)
+    assert [move["cell"] for move in report["moves"] if move["plies"] == 13] == [
         "b1",
         "a2",
         "c2",
@@ -163,12 +163,12 @@ def test_symmetric_positions_have_symmetric_answers(
     solved33: Path, truth33: Truth, fadefour: Fadefour
 ) -> None:
     for x, y, side in list(in_truth_with_moves(truth33))[::4001]:
-        told = probe(fadefour, solved33, notation((x, y, side)))
-        moves = {cell_number(m["cell"]): (m["result"], m["plies"]) for m in told["moves"]}
+        report = probe(fadefour, solved33, notation((x, y, side)))
+        moves = {cell_number(m["cell"]): (m["result"], m["plies"]) for m in report["moves"]}
         for image in symmetries(3):
             turned = tuple(image[c] for c in x), tuple(image[c] for c in y), side
             other = probe(fadefour, solved33, notation(turned))
-            assert (other["result"], other["plies"]) == (told["result"], told["plies"])
+            assert (other["result"], other["plies"]) == (report["result"], report["plies"])
             assert {cell_number(m["cell"]): (m["result"], m["plies"]) for m in other["moves"]} == {
                 image[cell]: value for cell, value in moves.items()
             }
@@ -347,17 +347,17 @@ def test_the_estimate_knows_the_number_of_positions(
     nodes = sum(orbits(n, pieces) for pieces in range(2 * m + 1))
     command = ("solve", "--n", str(n), "--m", str(m), "--data", tmp_path / "new", "--estimate")
     ended = fadefour(*command, "--json")
-    told = json.loads(ended.out)
-    assert told["nodes"] == nodes
-    assert told["memory_bytes"] >= nodes
-    assert told["disk_bytes"] == nodes + 2 * (8 + 14 * nodes), "table and two files of records"
+    estimate = json.loads(ended.out)
+    assert estimate["nodes"] == nodes
+    assert estimate["memory_bytes"] >= nodes
+    assert estimate["disk_bytes"] == nodes + 2 * (8 + 14 * nodes), "table and two files of records"
     words = fadefour(*command)
     assert f"{nodes:,} nodes" in words.out
     for what in ("memory", "disk", "roughly"):
         assert what in words.out
     assert list(tmp_path.iterdir()) == []
-    fits = told["memory_bytes"] <= told["memory_available_bytes"]
-    fits = fits and told["disk_bytes"] <= told["disk_available_bytes"]
+    fits = estimate["memory_bytes"] <= estimate["memory_available_bytes"]
+    fits = fits and estimate["disk_bytes"] <= estimate["disk_available_bytes"]
     assert ended.code == (0 if fits else 2)
     table_only = json.loads(fadefour(*command, "--table-only", "--json").out)
     assert table_only["disk_bytes"] == nodes
@@ -402,13 +402,13 @@ def test_solve_writes_what_was_asked_for_and_nothing_else(
     folder = tmp_path / "data"
     ended = fadefour("solve", *VARIANT33, "--data", folder, "--json", *options)
     assert (ended.code, ended.err) == (0, "")
-    told = json.loads(ended.out)
-    assert (told["nodes"], told["deepest"]) == (9_910, 17)
+    report = json.loads(ended.out)
+    assert (report["nodes"], report["deepest"]) == (9_910, 17)
     if written is None:
         assert not folder.exists()
         return
     assert {path.name for path in folder.iterdir()} == written | {f"{w}.json" for w in written}
-    assert sorted(told["written"]) == sorted(str(folder / name) for name in written)
+    assert sorted(report["written"]) == sorted(str(folder / name) for name in written)
     for name in written:
         assert (folder / name).read_bytes() == (solved33 / name).read_bytes()
 
@@ -486,11 +486,11 @@ def test_ctrl_c_ends_the_waiting(copy33: Path) -> None:
 def test_merge_tells_what_it_wrote(copy33: Path, fadefour: Fadefour) -> None:
     ended = fadefour("merge", *VARIANT33, "--data", copy33, "--json")
     assert (ended.code, ended.err) == (0, "")
-    told = json.loads(ended.out)
+    report = json.loads(ended.out)
     path = copy33 / "game_tree_3x3_m3.data"
-    assert told["file"] == str(path)
-    assert told["bytes"] == path.stat().st_size == 8 + 14 * told["records"]
-    assert told["complete"] is False
+    assert report["file"] == str(path)
+    assert report["bytes"] == path.stat().st_size == 8 + 14 * report["records"]
+    assert report["complete"] is False
 
 
 def test_merge_without_the_wins_of_y_says_what_to_run(copy33: Path, fadefour: Fadefour) -> None:
@@ -508,14 +508,14 @@ def test_stats_count_what_brute_force_counts(
 ) -> None:
     ended = fadefour("stats", *VARIANT33, "--data", solved33, "--json")
     assert (ended.code, ended.err) == (0, "")
-    told = json.loads(ended.out)
-    results = told["results"]
-    assert told["nodes"] == sum(results.values()) == 9_910
-    assert [row["nodes"] for row in told["slices"]] == [orbits(3, pieces) for pieces in range(7)]
+    report = json.loads(ended.out)
+    results = report["results"]
+    assert report["nodes"] == sum(results.values()) == 9_910
+    assert [row["nodes"] for row in report["slices"]] == [orbits(3, pieces) for pieces in range(7)]
     for name in ("nodes", *results):
-        total = told["nodes"] if name == "nodes" else results[name]
-        assert sum(row[name] for row in told["slices"]) == total
-    for row in told["slices"]:
+        total = report["nodes"] if name == "nodes" else results[name]
+        assert sum(row[name] for row in report["slices"]) == total
+    for row in report["slices"]:
         assert row["nodes"] == sum(row[name] for name in results)
     by_depth: dict[int, int] = {}
     draws = 0
@@ -527,12 +527,12 @@ def test_stats_count_what_brute_force_counts(
             draws += 1
         else:
             by_depth[plies] = by_depth.get(plies, 0) + 1
-    assert {row["plies"]: row["nodes"] for row in told["depths"]} == by_depth
-    assert all(row["result"] == ("win" if row["plies"] % 2 else "loss") for row in told["depths"])
+    assert {row["plies"]: row["nodes"] for row in report["depths"]} == by_depth
+    assert all(row["result"] == ("win" if row["plies"] % 2 else "loss") for row in report["depths"])
     assert results["draw"] == draws
     assert results["finished"] == by_depth[0]
     assert results["win"] == sum(nodes for plies, nodes in by_depth.items() if plies % 2)
-    assert told["deepest"] == max(by_depth) == 17
+    assert report["deepest"] == max(by_depth) == 17
     words = fadefour("stats", *VARIANT33, "--data", solved33)
     assert words.code == 0
     assert re.search(r"^ *all +9,910 ", words.out, re.MULTILINE)
@@ -595,17 +595,17 @@ def test_folders_with_records_alone_say_what_to_run(
 def test_the_summary_plays_out_the_deepest_win(
     solved33: Path, truth33: Truth, fadefour: Fadefour
 ) -> None:
-    told = json.loads(fadefour("summary", *VARIANT33, "--data", solved33, "--json").out)
-    assert told["start"] == {"result": "win", "plies": 13, "winner": "X"}
-    assert told["deepest_plies"] == told["deepest_win"]["plies"] == 17
-    queues, side = told["deepest_win"]["position"].split()
+    report = json.loads(fadefour("summary", *VARIANT33, "--data", solved33, "--json").out)
+    assert report["start"] == {"result": "win", "plies": 13, "winner": "X"}
+    assert report["deepest_plies"] == report["deepest_win"]["plies"] == 17
+    queues, side = report["deepest_win"]["position"].split()
     x, y = (
         tuple(cell_number(name) for name in re.findall(r"[a-c][1-3]", queue))
         for queue in queues.split("/")
     )
     position = x, y, "xy".index(side)
     assert truth33[position] == (1, 17)
-    for cell in map(cell_number, told["deepest_win"]["line"]):
+    for cell in map(cell_number, report["deepest_win"]["line"]):
         empty = [c for c in range(9) if c not in position[0] and c not in position[1]]
         position = brute_force.successors(position, 3, 3, 3)[empty.index(cell)]
     assert brute_force.is_over(position, 3, 3)

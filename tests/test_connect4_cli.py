@@ -36,16 +36,16 @@ TEXT = "".join(map(str, GAME))
 
 
 def test_probe_tells_result_plies_every_move_and_the_line(fadefour: Command) -> None:
-    told = json.loads(fadefour("probe", "--game", "connect4", TEXT, "--json").out)
+    report = json.loads(fadefour("probe", "--game", "connect4", TEXT, "--json").out)
     with Connect4Solver(1) as solver:
         position = Connect4Position.parse(TEXT)
         value, scores = solver.value(position), solver.move_scores(position)
-    assert (told["position"], told["result"], told["score"]) == (TEXT, "win", SCORE)
-    assert told["plies"] == value.plies == len(told["line"])
-    assert {move["column"]: move["score"] for move in told["moves"]} == scores
-    worths = [move["score"] for move in told["moves"]]
+    assert (report["position"], report["result"], report["score"]) == (TEXT, "win", SCORE)
+    assert report["plies"] == value.plies == len(report["line"])
+    assert {move["column"]: move["score"] for move in report["moves"]} == scores
+    worths = [move["score"] for move in report["moves"]]
     assert worths == sorted(worths, reverse=True)
-    assert set(told["moves"][0]) == {"column", "result", "plies", "score"}
+    assert set(report["moves"][0]) == {"column", "result", "plies", "score"}
 
 
 def test_probe_draws_the_board_and_names_the_sides(fadefour: Command) -> None:
@@ -72,9 +72,9 @@ def test_verify_counts_what_is_right_by_file(fadefour: Command, tmp_path: Path) 
     half = tmp_path / "half.txt"
     half.write_text("".join(POSITIONS.read_text().splitlines(keepends=True)[:60]))
     ended = fadefour("verify", "--game", "connect4", POSITIONS, half, "--json")
-    told = json.loads(ended.out)
-    assert ended.code == 0 and told["ok"]
-    assert [(s["positions"], s["correct"]) for s in told["sets"]] == [(120, 120), (60, 60)]
+    report = json.loads(ended.out)
+    assert ended.code == 0 and report["ok"]
+    assert [(s["positions"], s["correct"]) for s in report["sets"]] == [(120, 120), (60, 60)]
     words = fadefour("verify", "--game", "connect4", half)
     assert words.code == 0 and "60 of 60 positions correct: verified" in words.out
 
@@ -206,7 +206,7 @@ def test_every_score_of_a_public_set_is_found(name: str, tmp_path: Path) -> None
     if path is None:
         pytest.skip(f"{SETTING} has no Test_{name}.txt")
     lines = path.read_text().splitlines(keepends=True)
-    some = tmp_path / path.name
-    some.write_text("".join(lines if ASKED_FOR else lines[: QUICKLY.get(name, len(lines))]))
-    (check,) = verify_sets([some])
+    set_file = tmp_path / path.name
+    set_file.write_text("".join(lines if ASKED_FOR else lines[: QUICKLY.get(name, len(lines))]))
+    (check,) = verify_sets([set_file])
     assert check.wrong == [] and check.correct == check.total

@@ -83,8 +83,8 @@ def test_a_bounded_search_gives_the_score_or_the_nearer_bound(solver: Connect4So
     for game, score in GAMES:
         position = Connect4Position(tuple(game))
         for low, high in ((-1, 1), (0, 1), (-1, 0), (2, 5), (-7, -2), (score, score)):
-            found = solver.search(position.mover, position.stones, low, high)
-            assert found == min(high, max(low, score)), (position, low, high)
+            bounded = solver.search(position.mover, position.stones, low, high)
+            assert bounded == min(high, max(low, score)), (position, low, high)
 
 
 def test_the_best_line_ends_when_the_score_says_with_the_result_it_says() -> None:
@@ -107,12 +107,12 @@ def test_mirror_images_score_the_same_and_a_score_is_the_best_of_its_moves(
     scored: tuple[list[int], int], plies: int
 ) -> None:
     position = Connect4Position(tuple(scored[0][:-plies]))
-    with small_solver() as one, small_solver() as other:  # nothing shared
-        score = one.score(position)
+    with small_solver() as solver, small_solver() as other:  # nothing shared
+        score = solver.score(position)
         assert other.score(mirrored(position)) == score
         scores = other.move_scores(position)
         assert max(scores.values()) == score
-        images = one.move_scores(mirrored(position))
+        images = solver.move_scores(mirrored(position))
         assert {8 - column: worth for column, worth in images.items()} == scores
 
 
@@ -149,17 +149,17 @@ def test_threads_that_share_a_solver_get_the_right_scores(solver: Connect4Solver
     games = earlier(8, 20)
     with small_solver() as alone:
         expected = [alone.score(position) for position in games]
-    found: dict[int, list[int]] = {}
+    scores: dict[int, list[int]] = {}
 
-    def ask(who: int) -> None:
-        found[who] = [solver.score(position) for position in games]
+    def ask(thread: int) -> None:
+        scores[thread] = [solver.score(position) for position in games]
 
-    threads = [threading.Thread(target=ask, args=(who,)) for who in range(4)]
+    threads = [threading.Thread(target=ask, args=(thread,)) for thread in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert all(found[who] == expected for who in range(4))
+    assert all(scores[thread] == expected for thread in range(4))
 
 
 # ---- finished games and notation ----------------------------------------------------------------

@@ -122,7 +122,7 @@ def test_what_was_wrong_with_the_reference_run_is_found(tmp_path):
     replies = [{3: 10}, {1: 10}, {0: 10}, {3: 10}, {1: 10}, {0: 10}]
     write_games(
         tmp_path,
-        [episode(CONNECT4, [3, 3], [{3: 10}, one], 0, n) for n, one in enumerate(replies)],
+        [episode(CONNECT4, [3, 3], [{3: 10}, visits], 0, n) for n, visits in enumerate(replies)],
     )
     diagnosis = diagnose(tmp_path)
     starvation = finding(diagnosis, "starvation", "second")
@@ -162,8 +162,8 @@ def test_a_buffer_of_two_periods_is_not_blamed_for_a_swing(tmp_path):
 def test_a_reply_that_stands_still_undecided_is_reported(tmp_path):
     write_config(tmp_path, **REFERENCE_OPTIONS)
     lines = [healthy_line(i) for i in range(90)]
-    for one in lines:
-        one["watch"]["reply"]["policy"] = policy(CONNECT4, {3: 0.465, 2: 0.22, 4: 0.22})
+    for line in lines:
+        line["watch"]["reply"]["policy"] = policy(CONNECT4, {3: 0.465, 2: 0.22, 4: 0.22})
     write_lines(tmp_path, lines)
     diagnosis = diagnose(tmp_path)
     assert ("standstill", "second") in wrong(diagnosis)
@@ -173,8 +173,8 @@ def test_a_reply_that_stands_still_undecided_is_reported(tmp_path):
 def test_targets_not_learned_yet_are_not_called_contradicting(tmp_path):
     write_config(tmp_path, game="connect4")
     lines = [healthy_line(i) for i in range(20)]
-    for one in lines:
-        one["fresh"]["second"]["network_entropy"] = 1.4
+    for line in lines:
+        line["fresh"]["second"]["network_entropy"] = 1.4
     write_lines(tmp_path, lines)
     write_games(tmp_path, agreeing_games())
     diagnosis = diagnose(tmp_path)
@@ -185,11 +185,11 @@ def test_targets_not_learned_yet_are_not_called_contradicting(tmp_path):
 def test_overfitting_is_reported_and_more_training_is_not_advised(tmp_path):
     write_config(tmp_path, game="connect4", epochs=2, replay_ratio=0.5)
     lines = [healthy_line(i) for i in range(20)]
-    for one in lines:
-        one["fresh"]["first"]["wdl_loss"], one["fresh"]["second"]["wdl_loss"] = 0.45, 0.55
-        one["fresh"]["second"]["network_entropy"] = 1.4
-        one["training"]["positions"] = 22_000
-        one["accepted"] = True
+    for line in lines:
+        line["fresh"]["first"]["wdl_loss"], line["fresh"]["second"]["wdl_loss"] = 0.45, 0.55
+        line["fresh"]["second"]["network_entropy"] = 1.4
+        line["training"]["positions"] = 22_000
+        line["accepted"] = True
     write_lines(tmp_path, lines)
     write_games(tmp_path, agreeing_games())
     diagnosis = diagnose(tmp_path)
@@ -201,8 +201,8 @@ def test_overfitting_is_reported_and_more_training_is_not_advised(tmp_path):
     unlearned = finding(diagnosis, "unlearned", "second")
     assert unlearned.options == ("--games-per-iteration", "--policy-lr-scale")
     # Of a rejected candidate nothing is left: what counts is what the best had learned.
-    for one in lines[5:]:
-        one["accepted"], one["training"]["wdl_learned"] = False, 0.1
+    for line in lines[5:]:
+        line["accepted"], line["training"]["wdl_learned"] = False, 0.1
     write_lines(tmp_path, lines)
     assert asdict(diagnose(tmp_path).figures.value_loss) == pytest.approx(wanted)
     write_lines(tmp_path, lines[5:])
@@ -219,8 +219,8 @@ def test_a_gate_that_accepts_nothing_is_reported(tmp_path):
 def test_where_match_games_are_drawn_an_open_gate_is_advised(tmp_path):
     write_config(tmp_path, game="connect4")
     lines = [{**healthy_line(i), "accepted": i < 2} for i in range(30)]
-    for one in lines:
-        one["match"] |= {"score": 0.5, "wins": [1, 1], "draws": [8, 8], "losses": [1, 1]}
+    for line in lines:
+        line["match"] |= {"score": 0.5, "wins": [1, 1], "draws": [8, 8], "losses": [1, 1]}
     write_lines(tmp_path, lines)
     gate = finding(diagnose(tmp_path), "acceptance")
     assert gate.options == ("--accept", "--no-gate") and "80% of the match games" in gate.sentence

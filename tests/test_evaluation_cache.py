@@ -43,10 +43,10 @@ def test_answers_are_those_of_the_evaluator(name: str) -> None:
     cache = EvaluationCache(asked, game_by_name(name))
     for seed in (0, 1, 0):
         planes = some_planes(name, 40, seed)
-        for mine, theirs in zip(cache(planes), plain(planes), strict=True):
-            assert mine.dtype == theirs.dtype
-            assert np.array_equal(mine, theirs)
-    distinct = {one.tobytes() for seed in (0, 1) for one in some_planes(name, 40, seed)}
+        for cached, expected in zip(cache(planes), plain(planes), strict=True):
+            assert cached.dtype == expected.dtype
+            assert np.array_equal(cached, expected)
+    distinct = {board.tobytes() for seed in (0, 1) for board in some_planes(name, 40, seed)}
     assert cache.computed == asked.rows == len(distinct)
     assert cache.asked == 120
 
@@ -65,8 +65,8 @@ def test_a_full_cache_forgets_and_still_answers() -> None:
     cache = EvaluationCache(asked, game_by_name("connect4"), room=30)
     for seed in (0, 1, 2, 0):
         planes = some_planes("connect4", 25, seed)
-        for mine, theirs in zip(cache(planes), plain(planes), strict=True):
-            assert np.array_equal(mine, theirs)
+        for cached, expected in zip(cache(planes), plain(planes), strict=True):
+            assert np.array_equal(cached, expected)
         assert len(cache._places) <= 30
     more = some_planes("connect4", 31)
     assert np.array_equal(cache(more)[0], plain(more)[0]), "a batch beyond its room passes by"
@@ -85,19 +85,19 @@ def test_searches_are_the_same_with_and_without(name: str) -> None:
     game, plain = game_by_name(name), Counted(name)
     config = SearchConfig(sims=60, max_plies=42)
     cache = EvaluationCache(Counted(name), game, room=150)
-    found = []
+    results = []
     for evaluate in (plain, cache):
         search = Search(game, 8, config)
         search.reset(np.repeat(game.start()[None], 8, axis=0), seeds=np.arange(8))
-        told = []
+        searched = []
         for _ in range(4):
             search.run(evaluate)
-            told.append((search.visits(), search.root_values()))
+            searched.append((search.visits(), search.root_values()))
             search.advance(search.choose())
-        found.append(told)
-    for mine, theirs in zip(*found, strict=True):
-        assert np.array_equal(mine[0], theirs[0])
-        assert np.array_equal(mine[1], theirs[1])
+        results.append(searched)
+    for cached, expected in zip(*results, strict=True):
+        assert np.array_equal(cached[0], expected[0])
+        assert np.array_equal(cached[1], expected[1])
     assert cache.computed < 0.9 * plain.rows, "nothing was remembered"
 
 

@@ -33,8 +33,8 @@ Rows = dict[brute_force.Position, tuple[int, int, int, int]]
 def exported(folder: Path, part: str) -> Rows:
     """Position -> (result, plies, optimal, keeping) of one part, whatever its shards' format."""
     rows: Rows = {}
-    told = json.loads((folder / "export.json").read_text())
-    for shard in told["shards"]:
+    manifest = json.loads((folder / "export.json").read_text())
+    for shard in manifest["shards"]:
         if shard["part"] != part:
             continue
         columns = read_shard(folder / shard["file"])
@@ -46,7 +46,7 @@ def exported(folder: Path, part: str) -> Rows:
             rows[position] = tuple(
                 int(columns[name][i]) for name in ("result", "plies", "optimal", "keeping")
             )
-    assert len(rows) == told["positions"][part]
+    assert len(rows) == manifest["positions"][part]
     return rows
 
 
@@ -88,27 +88,27 @@ def test_exported_labels_are_what_brute_force_finds(
 def test_the_split_depends_on_nothing_but_the_position(
     solved33: Path, tmp_path: Path, fadefour: Fadefour
 ) -> None:
-    whole, other, some = (tmp_path / name for name in ("whole", "other", "some"))
-    told = export(fadefour, solved33, whole, "--validation", "0.2")
+    whole, other, sampled_folder = (tmp_path / name for name in ("whole", "other", "some"))
+    report = export(fadefour, solved33, whole, "--validation", "0.2")
     export(fadefour, solved33, other, "--validation", "0.2", "--shard", "777", "--seed", "5")
     sampled = ("--sample", "3000", "--seed", "9", "--validation", "0.2")
-    export(fadefour, solved33, some, *sampled)
+    export(fadefour, solved33, sampled_folder, *sampled)
     train, validation = exported(whole, "train"), exported(whole, "validation")
     assert train.keys().isdisjoint(validation)
-    assert told["positions"] == {"train": len(train), "validation": len(validation)}
+    assert report["positions"] == {"train": len(train), "validation": len(validation)}
     assert 0.17 < len(validation) / (len(train) + len(validation)) < 0.23
     assert (exported(other, "train"), exported(other, "validation")) == (train, validation)
-    part, held = exported(some, "train"), exported(some, "validation")
+    part, held = exported(sampled_folder, "train"), exported(sampled_folder, "validation")
     assert len(part) + len(held) == 3000
     assert part.items() <= train.items()
     assert held.items() <= validation.items()
     export(fadefour, solved33, tmp_path / "again", *sampled)
-    assert same_files(some, tmp_path / "again")
+    assert same_files(sampled_folder, tmp_path / "again")
     export(fadefour, solved33, tmp_path / "none", "--validation", "0")
     assert exported(tmp_path / "none", "train") == train | validation
 
 
-def same_files(one: Path, other: Path) -> bool:
+def same_files(first: Path, second: Path) -> bool:
     def arrays(folder: Path) -> dict[str, bytes]:
         return {
             f"{path.name}/{name}": column.tobytes()
@@ -116,7 +116,7 @@ def same_files(one: Path, other: Path) -> bool:
             for name, column in read_shard(path).items()
         }
 
-    return arrays(one) == arrays(other)
+    return arrays(first) == arrays(second)
 
 
 def test_a_sample_has_the_size_asked_for_wherever_there_are_enough(
@@ -188,11 +188,11 @@ def test_an_export_after_a_killed_one_uses_nothing_of_it(
 def test_a_folder_of_somebody_else_is_left_alone(
     solved33: Path, tmp_path: Path, fadefour: Fadefour
 ) -> None:
-    mine = tmp_path / "out.partial" / "notes.txt"
-    mine.parent.mkdir()
-    mine.write_text("mine")
+    notes = tmp_path / "out.partial" / "notes.txt"
+    notes.parent.mkdir()
+    notes.write_text("mine")
     export(fadefour, solved33, tmp_path / "out", "--sample", "10")
-    assert mine.read_text() == "mine"
+    assert notes.read_text() == "mine"
     assert {path.name for path in tmp_path.iterdir()} == {"out", "out.partial"}
 
 

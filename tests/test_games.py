@@ -64,15 +64,15 @@ def test_random_games_go_as_in_plain_python(plain: PlainGame) -> None:
     results = set()
     # Many on the small boards, where they are quick: wins in every direction must be among them.
     for seed in range(12 if game.actions > 25 else 100):
-        mine, state = game.start(), plain.start()
+        ours, state = game.start(), plain.start()
         for action in [*playout(plain, seed), None]:
-            assert game.legal_moves(mine) == plain.legal(state)
-            assert game.result(mine) == plain.result(state)
-            assert game.to_move(mine) == plain.to_move(state)
-            assert np.array_equal(game.planes(mine[None])[0], plain.planes(state))
-            assert game.encode(mine[None])[0].tolist() == plain.code(state)
+            assert game.legal_moves(ours) == plain.legal(state)
+            assert game.result(ours) == plain.result(state)
+            assert game.to_move(ours) == plain.to_move(state)
+            assert np.array_equal(game.planes(ours[None])[0], plain.planes(state))
+            assert game.encode(ours[None])[0].tolist() == plain.code(state)
             if action is not None:
-                mine, state = game.play(mine, action), plain.play(state, action)
+                ours, state = game.play(ours, action), plain.play(state, action)
         results.add(plain.result(state))
     assert Result.MOVER_WON in results, "the playouts never saw a win"
 
@@ -148,10 +148,10 @@ def test_connect4_draw_on_a_full_board() -> None:
     state: Any = plain.start()
     for column in columns:
         state = plain.play(state, column)
-    mine = game.play_all(columns)
-    assert plain.result(state) == game.result(mine) == Result.DRAWN
-    assert game.legal_moves(mine) == []
-    assert np.array_equal(game.decode(game.encode(mine[None]))[0], mine)
+    ours = game.play_all(columns)
+    assert plain.result(state) == game.result(ours) == Result.DRAWN
+    assert game.legal_moves(ours) == []
+    assert np.array_equal(game.decode(game.encode(ours[None]))[0], ours)
 
 
 def test_gomoku_draw_on_a_full_board() -> None:
@@ -226,11 +226,11 @@ def test_illegal_actions_are_refused(plain: PlainGame) -> None:
     state = plain.start()
     for action in playout(plain, 3):
         state = plain.play(state, action)
-    mine = game.play_all(playout(plain, 3))
+    ours = game.play_all(playout(plain, 3))
     for action in (-1, game.actions, *set(range(game.actions)) - set(plain.legal(state))):
         with pytest.raises(InputError, match="is not legal here"):
-            game.play(mine, action)
-    assert plain.result(state) == GOING_ON or game.legal_moves(mine) == []
+            game.play(ours, action)
+    assert plain.result(state) == GOING_ON or game.legal_moves(ours) == []
 
 
 def test_positions_travel_to_states_and_back() -> None:

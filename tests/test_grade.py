@@ -61,12 +61,12 @@ def table44(solution44: Solution, tmp_path_factory: pytest.TempPathFactory) -> D
 @pytest.fixture(scope="module")
 def classes33(truth33: Truth) -> dict[Key, tuple[brute_force.Position, brute_force.Value]]:
     """One position in play of every class: mirror images, turns and full ones colour-swapped."""
-    found = {}
+    classes = {}
     for position, value in truth33.items():
         x, y, to_move = position
         if not brute_force.is_over(position, 3, 3):
-            found[class_of(*((x, y) if to_move == 0 else (y, x)), 3)] = (position, value)
-    return found
+            classes[class_of(*((x, y) if to_move == 0 else (y, x)), 3)] = (position, value)
+    return classes
 
 
 def uniform(table: DenseTable) -> RandomPlayer:
@@ -85,12 +85,12 @@ def kept_share(position: brute_force.Position, truth: Truth) -> float:
 
 
 def test_the_table_itself_is_perfect_on_all_of_3x3(table33: DenseTable) -> None:
-    told = grade(perfect(table33), table33).to_dict()
+    report = grade(perfect(table33), table33).to_dict()
     for name in ("keeping", "optimal", "wdl_accuracy"):
-        assert told["overall"][name] == 1.0
-    assert told["overall"]["positions"] == 8344
-    assert told["overall"]["calibration_error"] == told["overall"]["steps_error"] == 0.0
-    assert told["worst_blunders"] == [] and told["overall"]["blunders"] == 0
+        assert report["overall"][name] == 1.0
+    assert report["overall"]["positions"] == 8344
+    assert report["overall"]["calibration_error"] == report["overall"]["steps_error"] == 0.0
+    assert report["worst_blunders"] == [] and report["overall"]["blunders"] == 0
 
 
 def test_the_table_itself_is_perfect_on_a_sample_of_4x4(table44: DenseTable) -> None:
@@ -108,21 +108,23 @@ def test_a_uniform_player_gets_exactly_the_share_of_keeping_moves(
     assert graded.overall.positions == len(shares)
     assert graded.overall.keeping == pytest.approx(sum(shares.values()) / len(shares), abs=1e-12)
     for number, name in ((1, "win"), (0, "draw"), (-1, "loss")):
-        some = [share for key, share in shares.items() if classes33[key][1][0] == number]
+        group_shares = [share for key, share in shares.items() if classes33[key][1][0] == number]
         group = graded.by_result()[name]
-        assert group.positions == len(some)
-        assert group.keeping == pytest.approx(sum(some) / len(some), abs=1e-12)
+        assert group.positions == len(group_shares)
+        assert group.keeping == pytest.approx(sum(group_shares) / len(group_shares), abs=1e-12)
     for pieces, group in graded.by_pieces().items():
-        some = [share for (mine, other), share in shares.items() if len(mine + other) == pieces]
-        assert group.positions == len(some)
-        assert group.keeping == pytest.approx(sum(some) / len(some), abs=1e-12)
+        group_shares = [
+            share for (own, other), share in shares.items() if len(own + other) == pieces
+        ]
+        assert group.positions == len(group_shares)
+        assert group.keeping == pytest.approx(sum(group_shares) / len(group_shares), abs=1e-12)
 
 
 def test_counts_by_depth_and_side_are_brute_forces(table33: DenseTable, classes33: Any) -> None:
     graded = grade(perfect(table33), table33)
     depths = Counter(value[1] for _, value in classes33.values() if value[1] is not None)
     assert {plies: group.positions for plies, group in graded.by_depth().items()} == depths
-    sizes = Counter(len(mine) + len(other) for mine, other in classes33)
+    sizes = Counter(len(own) + len(other) for own, other in classes33)
     sides = {name: group.positions for name, group in graded.by_side().items()}
     assert sides == {
         "x": sizes[0] + sizes[2] + sizes[4] + sizes[6],
@@ -135,8 +137,8 @@ def test_the_interval_of_a_sampled_random_player_covers_the_truth(table33: Dense
     assert exact is not None
     covered = 0
     for seed in range(40):
-        told = grade(fixed(table33.rules, seed), table33, sample=1000, seed=seed).to_dict()
-        low, high = told["overall"]["interval_95"]["keeping"]
+        report = grade(fixed(table33.rules, seed), table33, sample=1000, seed=seed).to_dict()
+        low, high = report["overall"]["interval_95"]["keeping"]
         covered += low <= exact <= high
     assert covered >= 34  # 38 expected; 33 or fewer has a chance of one in a hundred
 
@@ -175,11 +177,11 @@ def test_every_spoiled_position_is_found_and_nothing_else(
     positions = Positions.from_arrays(
         table33.rules, *look_up_positions(graded.nodes_in_error, table33.rules)
     )
-    found = {
+    blundered = {
         class_of(positions.at(row).mover, positions.at(row).opponent, 3)
         for row in range(len(positions))
     }
-    assert found == spoiled and graded.overall.errors == len(spoiled)
+    assert blundered == spoiled and graded.overall.errors == len(spoiled)
     after = graded.tally.after
     assert int(after.sum() - np.trace(after)) == len(spoiled)
     drops = [blunder.severity[0] for blunder in graded.worst]
@@ -199,14 +201,14 @@ def test_every_spoiled_position_is_found_and_nothing_else(
 def test_chunks_and_threads_change_nothing(
     table33: DenseTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def told(threads: int) -> dict[str, Any]:
+    def report(threads: int) -> dict[str, Any]:
         graded = grade(fixed(table33.rules, 5), table33, threads=threads).to_dict()
         return {key: value for key, value in graded.items() if key != "seconds"}
 
-    whole = told(1)
+    whole = report(1)
     monkeypatch.setattr(grade_module, "AT_A_TIME", 777)
     monkeypatch.setattr(grade_module.all_nodes, "__defaults__", (777,))
-    assert told(2) == whole
+    assert report(2) == whole
 
 
 def test_samples_are_distinct_in_play_and_repeatable(table44: DenseTable) -> None:
@@ -254,9 +256,9 @@ def test_canonical_players_move_alike_on_symmetric_boards(table33: DenseTable) -
             for row in range(0, 400, 7):
                 position = positions.at(row)
                 turned = symmetry_of(table33.rules).apply(t, position)
-                one = position.play(int(cells[row]))
+                after = position.play(int(cells[row]))
                 other = turned.play(player.move(turned))
-                assert class_of(one.mover, one.opponent, 3) == class_of(
+                assert class_of(after.mover, after.opponent, 3) == class_of(
                     other.mover, other.opponent, 3
                 ), (t, image)
 

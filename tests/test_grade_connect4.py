@@ -73,11 +73,11 @@ def few(solver: Connect4Solver) -> LabelledSet:
 
 
 def test_labels_are_plain_negamaxs(few: LabelledSet) -> None:
-    for (game, score), found in zip(FEW, few.labels, strict=True):
+    for (game, score), right in zip(FEW, few.labels, strict=True):
         moves = plain_moves(game)
         keeping = sum(1 << (c - 1) for c, worth in moves.items() if sign(worth) == sign(score))
         optimal = sum(1 << (c - 1) for c, worth in moves.items() if worth == score)
-        assert found == Label(score, keeping, optimal), game
+        assert right == Label(score, keeping, optimal), game
 
 
 def test_a_wrong_score_is_found_out_and_a_right_one_changes_nothing(
@@ -140,8 +140,8 @@ def test_two_graders_keep_each_others_labels(few: LabelledSet, tmp_path: Path) -
     first, second = LabelFile(path), LabelFile(path)
     half = len(few.positions) // 2
     for file, part in ((first, slice(half)), (second, slice(half, None))):
-        for position, found in zip(few.positions[part], few.labels[part], strict=True):
-            file.add(position, found)
+        for position, right in zip(few.positions[part], few.labels[part], strict=True):
+            file.add(position, right)
     first.save()
     second.save()
     assert list(LabelFile(path).known.values()) == list(few.labels)
@@ -153,8 +153,8 @@ def test_two_processes_keep_each_others_labels(few: LabelledSet, tmp_path: Path)
 
     def grader(number: int) -> None:
         file = LabelFile(path)
-        for position, found in list(zip(few.positions, few.labels, strict=True))[number::8]:
-            file.add(position, found)
+        for position, right in list(zip(few.positions, few.labels, strict=True))[number::8]:
+            file.add(position, right)
             file.save()
 
     fork = multiprocessing.get_context("fork")
@@ -165,7 +165,7 @@ def test_two_processes_keep_each_others_labels(few: LabelledSet, tmp_path: Path)
         process.join()
         assert process.exitcode == 0
     known = LabelFile(path).known
-    expected = {str(p): found for p, found in zip(few.positions, few.labels, strict=True)}
+    expected = {str(p): right for p, right in zip(few.positions, few.labels, strict=True)}
     assert known == expected
 
 
@@ -234,14 +234,14 @@ def test_a_uniform_player_gets_exactly_the_share_of_right_moves(few: LabelledSet
     assert graded.group().optimal == pytest.approx(np.mean(optimal), abs=1e-12)
     assert graded.group().wdl_accuracy is None
     for side, name in enumerate(("first player", "second player")):
-        some = [k for k, (game, _) in zip(kept, FEW, strict=True) if len(game) % 2 == side]
+        kept_here = [k for k, (game, _) in zip(kept, FEW, strict=True) if len(game) % 2 == side]
         group = graded.groups()[name]
-        assert group.positions == len(some)
-        assert group.keeping == pytest.approx(np.mean(some), abs=1e-12)
+        assert group.positions == len(kept_here)
+        assert group.keeping == pytest.approx(np.mean(kept_here), abs=1e-12)
     for number, name in ((1, "win"), (0, "draw"), (-1, "loss")):
-        some = [k for k, (_, score) in zip(kept, FEW, strict=True) if sign(score) == number]
-        assert graded.groups()[name].positions == len(some)
-        assert graded.groups()[name].keeping == pytest.approx(np.mean(some), abs=1e-12)
+        kept_here = [k for k, (_, score) in zip(kept, FEW, strict=True) if sign(score) == number]
+        assert graded.groups()[name].positions == len(kept_here)
+        assert graded.groups()[name].keeping == pytest.approx(np.mean(kept_here), abs=1e-12)
 
 
 def test_a_network_is_asked_about_the_board_and_plays_legally(few: LabelledSet) -> None:
@@ -273,10 +273,10 @@ def test_states_are_the_games_played(few: LabelledSet) -> None:
 
 def test_text_and_json_agree(few: LabelledSet) -> None:
     graded = grade_connect4(uniform(), [few, few])
-    told = json.loads(json.dumps(graded.to_dict()))
-    assert told["overall"]["positions"] == 2 * told["sets"][0]["positions"] == 2 * len(FEW)
-    rate = told["sets"][0]["blunder_rate"]
-    low, high = told["sets"][0]["interval_95"]["blunder_rate"]
+    report = json.loads(json.dumps(graded.to_dict()))
+    assert report["overall"]["positions"] == 2 * report["sets"][0]["positions"] == 2 * len(FEW)
+    rate = report["sets"][0]["blunder_rate"]
+    low, high = report["sets"][0]["interval_95"]["blunder_rate"]
     assert (low, high) == pytest.approx(wilson(rate, len(FEW)))
     assert f"{100 * rate:.2f} %" in text(graded)
     assert compare([graded, graded]).count(f"{100 * rate:.2f} %") == 6
@@ -325,10 +325,10 @@ def test_grade_knows_the_game_of_a_checkpoint(
     options = ("--sets", POSITIONS, "--data", tmp_path, "--threads", 1)
     ended = fadefour("grade", checkpoint, *options, "--json")
     assert ended.code == 0, ended.err
-    (told,) = json.loads(ended.out)["grades"]
-    assert told["game"] == "connect4" and told["overall"]["positions"] == 120
-    assert 0 < told["overall"]["blunder_rate"] < 1
-    assert told["overall"]["wdl_accuracy"] is not None
+    (report,) = json.loads(ended.out)["grades"]
+    assert report["game"] == "connect4" and report["overall"]["positions"] == 120
+    assert 0 < report["overall"]["blunder_rate"] < 1
+    assert report["overall"]["wdl_accuracy"] is not None
     assert (tmp_path / CACHE).exists()
     both = fadefour("grade", "--game", "connect4", checkpoint, checkpoint, *options, "--sims", 8)
     assert both.code == 0, both.err

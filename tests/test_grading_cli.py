@@ -212,9 +212,9 @@ def test_certify_says_when_a_side_is_lost_from_the_start(
     fadefour: Command, networks: dict[str, Path], solved33: Path, tmp_path: Path
 ) -> None:
     out = ("--out", tmp_path / "proof.npz")
-    told = fadefour("certify", networks["small"], "--as", "y", *out, "--data", solved33)
-    assert told.code == 1
-    assert "as Y the start is lost against best play" in told.out
+    ended = fadefour("certify", networks["small"], "--as", "y", *out, "--data", solved33)
+    assert ended.code == 1
+    assert "as Y the start is lost against best play" in ended.out
     without = fadefour("certify", networks["small"], "--as", "y", *out, "--data", tmp_path)
     assert without.code == 1 and "start is lost" not in without.out
     as_x = fadefour("certify", networks["small"], "--as", "x", *out, "--data", solved33, "--json")
@@ -322,9 +322,9 @@ def test_grade_samples_first_and_says_what_all_will_take(
     monkeypatch.setattr(command_module, "FIRST_LOOK", 500)
     first = fadefour("grade", networks["small"], *data)
     assert "500 drawn from 8,344" in first.out
-    assert re.search(r"All 8,344 positions would take about [\d.]+ (s|seconds?|minutes?) here: use --all\.", first.out)
-    told = json.loads(fadefour("grade", networks["small"], *data, "--json").out)["grades"][0]
-    assert told["sample"] == 500 and told["seconds_for_all"] > 0
+    assert re.search(r"All 8,344 positions would take about [\d.]+ (s|min) here", first.out)
+    report = json.loads(fadefour("grade", networks["small"], *data, "--json").out)["grades"][0]
+    assert report["sample"] == 500 and report["seconds_for_all"] > 0
     assert "8,344 canonical" in fadefour("grade", networks["small"], *data, "--all").out
     monkeypatch.setattr(command_module, "FIRST_LOOK_SIMS", 40)
     monkeypatch.setattr(command_module, "FEWEST_SEARCHED", 10)
@@ -338,15 +338,15 @@ def test_a_grade_names_the_right_move_of_every_blunder_shown(
     from solver import Position, open_table
 
     arguments = ("grade", networks["small"], "--data", solved33, "--in-play", 4)
-    told = json.loads(fadefour(*arguments, "--json").out)["grades"][0]
+    report = json.loads(fadefour(*arguments, "--json").out)["grades"][0]
     words = fadefour(*arguments).out
     with open_table(solved33, rules33) as table:
-        for grade in (told, *(match["grade"] for match in told["in_play"])):
+        for grade in (report, *(match["grade"] for match in report["in_play"])):
             for blunder in grade["worst_blunders"]:
                 position = Position.parse(blunder["position"], rules33)
                 best = [rules33.cell_name(cell) for cell in table.best_moves(position)]
                 assert sorted(blunder["right"]) == sorted(best)
-    assert f"right: {' '.join(told['worst_blunders'][0]['right'])}" in words
+    assert f"right: {' '.join(report['worst_blunders'][0]['right'])}" in words
     assert "\n1 piece " in words and "1 pieces" not in words
 
 

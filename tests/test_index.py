@@ -85,8 +85,8 @@ def test_rank_and_unrank_are_a_bijection_in_every_slice(variant):
     for a, b in zip((x, y, to_move), listed, strict=True):
         assert np.array_equal(a, b)
     possible = ~mover_has_line(x, y, to_move, rules)  # the others have a number but no value
-    found, transforms = find_nodes(x[possible], y[possible], to_move[possible], rules)
-    assert np.array_equal(found, nodes[possible])
+    found_nodes, transforms = find_nodes(x[possible], y[possible], to_move[possible], rules)
+    assert np.array_equal(found_nodes, nodes[possible])
     image = symmetry_of(rules).image
     carried = image[transforms[:, None], x[possible]].astype(np.int8)
     assert np.array_equal(np.where(x[possible] >= 0, carried, -1), x[possible])
@@ -103,8 +103,8 @@ def test_every_position_without_symmetry_falls_into_its_orbit_and_no_other(varia
         seen_by_mover = (x, y) if to_move == 0 else (y, x)
         orbit_of_node.setdefault(node, set()).add(seen_by_mover)
     for members in orbit_of_node.values():
-        one = next(iter(members))
-        images = {transform((*one, 0), s)[:2] for s in symmetries(rules.n)}
+        member = next(iter(members))
+        images = {transform((*member, 0), s)[:2] for s in symmetries(rules.n)}
         assert members == images
     impossible = mover_has_line(*list_positions(0, node_count(rules), rules), rules).sum()
     assert len(orbit_of_node) + impossible == node_count(rules)

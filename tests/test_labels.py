@@ -57,10 +57,10 @@ def test_labels_on_4x4_say_what_probing_says(solution44: Solution, tmp_path: Pat
 def test_positions_are_those_of_the_nodes(table: DenseTable) -> None:
     nodes = np.arange(0, node_count(table.rules), 7, dtype=np.uint64)
     labels = labelled(table, nodes)
-    for mine, expected in zip(
+    for column, expected in zip(
         (labels.x, labels.y, labels.to_move), look_up_positions(nodes, table.rules), strict=True
     ):
-        assert np.array_equal(mine, expected)
+        assert np.array_equal(column, expected)
     assert np.array_equal(labels.nodes, nodes) and len(labels) == len(nodes)
 
 

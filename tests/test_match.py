@@ -40,14 +40,14 @@ def test_a_long_match_has_as_many_different_openings() -> None:
     random = np.random.default_rng(1)
     short, long = (enough_openings(game_by_name("connect4"), n, random) for n in (25, 60))
     assert [len(short), len(long)] == [25, 60]
-    assert {len(one) for one in short} == {2} and {len(one) for one in long} == {4}
+    assert {len(opening) for opening in short} == {2} and {len(opening) for opening in long} == {4}
 
 
 def test_search_beats_a_random_player(tmp_path: Path) -> None:
     """Even an untrained network sees wins and losses a few plies ahead."""
-    told = play_match(checkpoint(tmp_path, "connect4"), "random", games=20, sims=64)
-    assert told.score.share > 0.8
-    assert told.to_dict()["opponent"] == "random"
+    match = play_match(checkpoint(tmp_path, "connect4"), "random", games=20, sims=64)
+    assert match.score.share > 0.8
+    assert match.to_dict()["opponent"] == "random"
 
 
 def test_the_difference_is_the_inverse_of_the_expected_score() -> None:
@@ -68,7 +68,7 @@ def test_the_difference_is_the_inverse_of_the_expected_score() -> None:
 def test_impossible_matches_are_refused(
     tmp_path: Path, players: tuple[str, str], options: dict[str, int], said: str
 ) -> None:
-    names = [one if one == "random" else checkpoint(tmp_path, one) for one in players]
+    names = [player if player == "random" else checkpoint(tmp_path, player) for player in players]
     with pytest.raises(InputError, match=said):
         play_match(names[0], names[1], **options)
 
@@ -76,7 +76,7 @@ def test_impossible_matches_are_refused(
 def test_the_command_tells_scores_by_colour(tmp_path: Path) -> None:
     name = checkpoint(tmp_path, "connect4")
     arguments = [name, "random", "--games", "4", "--sims", "0", "--json"]
-    told = json.loads(CliRunner().invoke(match_command, arguments).stdout)
-    assert told["games"] == 4 and sum(told["wins"] + told["draws"] + told["losses"]) == 4
+    report = json.loads(CliRunner().invoke(match_command, arguments).stdout)
+    assert report["games"] == 4 and sum(report["wins"] + report["draws"] + report["losses"]) == 4
     words = CliRunner().invoke(match_command, arguments[:-1]).stdout
     assert "moving first" in words and "Elo" in words

@@ -26,37 +26,37 @@ def lowest(rules: Rules) -> Chosen:
 
 
 def session(
-    opponent: Player, said: str, *, human: str = "x", table: Table | None = None,
+    opponent: Player, typed: str, *, human: str = "x", table: Table | None = None,
     start: Position | None = None,
 ) -> tuple[Played, str]:  # fmt: skip
     out = io.StringIO()
-    lines = io.StringIO(said.replace(" ", "\n"))
-    told = play_game(opponent, human=human, table=table, lines=lines, out=out, start=start)
-    return told, out.getvalue()
+    lines = io.StringIO(typed.replace(" ", "\n"))
+    game = play_game(opponent, human=human, table=table, lines=lines, out=out, start=start)
+    return game, out.getvalue()
 
 
 def test_a_person_can_win(rules33: Rules) -> None:
-    told, shown = session(lowest(rules33), "a3 b3 c3 this is not read")
-    assert (told.result, told.how) == ("x", "line")
-    assert told.to_dict()["moves"] == ["a3", "a1", "b3", "b1", "c3"]
-    assert told.position.is_over and "you win" in shown and "Y plays b1." in shown
+    game, shown = session(lowest(rules33), "a3 b3 c3 this is not read")
+    assert (game.result, game.how) == ("x", "line")
+    assert game.to_dict()["moves"] == ["a3", "a1", "b3", "b1", "c3"]
+    assert game.position.is_over and "you win" in shown and "Y plays b1." in shown
 
 
 def test_a_person_can_lose(rules33: Rules) -> None:
-    told, shown = session(lowest(rules33), "a3 c2 b2", human="y")
-    assert (told.result, told.how) == ("x", "line")
+    game, shown = session(lowest(rules33), "a3 c2 b2", human="y")
+    assert (game.result, game.how) == ("x", "line")
     assert shown.index("X plays a1.") < shown.index("Y to move>") and "You have lost." in shown
 
 
 def test_hints_followed_to_the_end_win_in_13(table: Table) -> None:
     """Typing what the table hints wins from the start exactly when it must."""
-    said: list[str] = []
+    typed: list[str] = []
     for _ in range(7):
-        told, shown = session(perfect(table), " ".join([*said, "hint"]), table=table)
-        assert told.how == "end of input"
-        said.append(shown.rsplit("Best: ", 1)[1].split()[0])
-    told, _ = session(perfect(table), " ".join(said), table=table)
-    assert (told.result, len(told.moves)) == ("x", 13)
+        game, shown = session(perfect(table), " ".join([*typed, "hint"]), table=table)
+        assert game.how == "end of input"
+        typed.append(shown.rsplit("Best: ", 1)[1].split()[0])
+    game, _ = session(perfect(table), " ".join(typed), table=table)
+    assert (game.result, len(game.moves)) == ("x", 13)
 
 
 def test_values_and_moves_are_exact_with_a_table(table: Table) -> None:
@@ -77,26 +77,26 @@ def test_without_a_table_the_opponent_is_asked(rules33: Rules) -> None:
 
 
 def test_undo_takes_back_the_move_and_the_reply(rules33: Rules) -> None:
-    told, shown = session(lowest(rules33), "undo a3 b3 undo undo undo c3 quit")
+    game, shown = session(lowest(rules33), "undo a3 b3 undo undo undo c3 quit")
     assert shown.count("no move to take back") == 2 and shown.count("Taken back.") == 2
-    assert told.to_dict()["moves"] == ["c3", "a1"] and told.how == "quit"
-    told, shown = session(lowest(rules33), "undo b3 undo c3 quit", human="y")
+    assert game.to_dict()["moves"] == ["c3", "a1"] and game.how == "quit"
+    game, shown = session(lowest(rules33), "undo b3 undo c3 quit", human="y")
     assert "no move to take back" in shown
-    assert told.to_dict()["moves"] == ["a1", "c3", "b1"]
+    assert game.to_dict()["moves"] == ["a1", "c3", "b1"]
 
 
 def test_resigning_quitting_and_the_end_of_input(rules33: Rules) -> None:
     assert session(lowest(rules33), "a3 resign")[0].result == "y"
     assert session(lowest(rules33), "resign", human="y")[0].result == "x"
-    told, shown = session(lowest(rules33), "exit")
-    assert (told.result, told.how) == ("unfinished", "quit") and "Goodbye" in shown
-    told, shown = session(lowest(rules33), "a3")
-    assert (told.result, told.how) == ("unfinished", "end of input")
+    game, shown = session(lowest(rules33), "exit")
+    assert (game.result, game.how) == ("unfinished", "quit") and "Goodbye" in shown
+    game, shown = session(lowest(rules33), "a3")
+    assert (game.result, game.how) == ("unfinished", "end of input")
     assert shown.endswith("End of input: the game stops here, unfinished. Goodbye.\n")
 
 
 @pytest.mark.parametrize(
-    ("said", "answer"),
+    ("typed", "answer"),
     [
         ("d4", "'d4' is neither a cell (a1 to c3) nor a command: try help."),
         ("a0", "'a0' is neither"),
@@ -112,29 +112,29 @@ def test_resigning_quitting_and_the_end_of_input(rules33: Rules) -> None:
     ],
 )
 def test_what_is_not_a_move_is_explained_and_asked_again(
-    rules33: Rules, said: str, answer: str
+    rules33: Rules, typed: str, answer: str
 ) -> None:
     start = Position.parse("a1b1c2/a2b2c1 x", rules33)
-    told, shown = session(lowest(rules33), f"{said} A3 quit", start=start)
+    game, shown = session(lowest(rules33), f"{typed} A3 quit", start=start)
     assert answer in shown
-    assert told.to_dict()["moves"][0] == "a3"  # the game went on
+    assert game.to_dict()["moves"][0] == "a3"  # the game went on
 
 
 def test_empty_lines_do_nothing(rules33: Rules) -> None:
     out = io.StringIO()
-    told = play_game(lowest(rules33), lines=["\n", "  \n", " a3 \n", "quit\n"], out=out)
-    assert len(told.moves) == 2
+    game = play_game(lowest(rules33), lines=["\n", "  \n", " a3 \n", "quit\n"], out=out)
+    assert len(game.moves) == 2
 
 
 def test_a_draw_is_offered_and_can_be_declined(
     rules33: Rules, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(play, "DRAW_OFFERED_AFTER", 4)
-    told, shown = session(lowest(rules33), "a3 c2 maybe y")
-    assert (told.result, told.how, len(told.moves)) == ("draw", "agreed", 4)
+    game, shown = session(lowest(rules33), "a3 c2 maybe y")
+    assert (game.result, game.how, len(game.moves)) == ("draw", "agreed", 4)
     assert "4 plies without a line" in shown and "Please answer y or n." in shown
-    told, shown = session(lowest(rules33), "a3 c2 n c1 quit")
-    assert told.how == "quit" and shown.count("Agree to a draw?") == 1
+    game, shown = session(lowest(rules33), "a3 c2 n c1 quit")
+    assert game.how == "quit" and shown.count("Agree to a draw?") == 1
     assert play_game.__kwdefaults__ is not None
 
 

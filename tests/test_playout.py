@@ -70,8 +70,8 @@ def test_winning_cells_are_the_moves_that_end_the_game(rules: Rules) -> None:
     positions = [p for p in random_games(rules, 20) if p.legal_moves()]
     arrays = Positions.of(positions, rules)
     wins = [[c for c in p.legal_moves() if p.play(c).is_over] for p in positions]
-    found = cells_of(winning_cells(arrays), rules)
-    assert [np.flatnonzero(row).tolist() for row in found] == wins
+    winning = cells_of(winning_cells(arrays), rules)
+    assert [np.flatnonzero(row).tolist() for row in winning] == wins
     assert any(wins)
 
 
@@ -121,13 +121,13 @@ def test_random_play_gives_open_positions_of_all_sizes_for_both_sides() -> None:
 def test_threats_made_count_the_wins_that_follow_a_pass() -> None:
     rules = Rules(4, 4, 3)
     positions = [p for p in random_games(rules, 12) if p.legal_moves()]
-    found = threats_made(Positions.of(positions, rules))
+    scores = threats_made(Positions.of(positions, rules))
     for row, position in enumerate(positions):
         for cell in position.legal_moves():
             after = position.play(cell)
             if after.is_over:
                 continue  # a win is no threat: the adversary has taken it before
-            mine, empty = after.opponent, after.legal_moves()
-            threats = sum(rules.has_line((*mine, c)[-rules.m :]) for c in empty)
+            own, empty = after.opponent, after.legal_moves()
+            threats = sum(rules.has_line((*own, c)[-rules.m :]) for c in empty)
             exposed = any(after.play(c).is_over for c in empty)
-            assert found[row, cell] == threats - 100 * exposed, (str(position), cell)
+            assert scores[row, cell] == threats - 100 * exposed, (str(position), cell)

@@ -110,9 +110,9 @@ def first_nodes_of_groups(rules: Rules) -> Iterator[tuple[int, NDArray[np.uint64
     for pieces in range(2, 2 * rules.m + 1):
         first, size = slice_bases(rules)[pieces], slice_sizes(rules)[pieces]
         shift = np.uint64(72 - 6 * pieces)
-        some = range(size) if rules.n == 3 else sorted(draw.integers(0, size, 100).tolist())
+        ranks = range(size) if rules.n == 3 else sorted(draw.integers(0, size, 100).tolist())
         seen: set[int] = set()
-        for rank in some:
+        for rank in ranks:
             low = max(0, rank - rules.n**4)
             codes = list_codes(first + low, min(2 * rules.n**4, size - low), rules)
             group = codes[rank - low] >> shift
@@ -187,9 +187,11 @@ def test_a_table_byte_is_compared_with_just_the_records_that_speak_of_it(rules: 
     speaks_of[1][swapped] = find_nodes(x[swapped], y[swapped], sides[swapped], rules)[0]
     for side in (0, 1):
         value = table[speaks_of[side]].astype(int)
-        told = ((full & (swapped | (side == 0))) | (~full & (to_move == side))) & (value % 255 > 0)
-        records[f"dp{side}"] = np.where(told, np.where(value % 2 == side, 1, -1), 0)
-        records[f"depth{side}"] = np.where(told, value - 1, 0)
+        decided = ((full & (swapped | (side == 0))) | (~full & (to_move == side))) & (
+            value % 255 > 0
+        )
+        records[f"dp{side}"] = np.where(decided, np.where(value % 2 == side, 1, -1), 0)
+        records[f"depth{side}"] = np.where(decided, value - 1, 0)
     assert first_difference(rules, records, ANYTHING, table)[0] == total
     random = np.random.default_rng(5)
     for node in random.choice(np.flatnonzero(table % 255), 200):

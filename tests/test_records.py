@@ -127,18 +127,18 @@ def expected33(truth33: TRUTH) -> dict[Pair, Record]:
         for x_size, y_size in {sizes[:2] for sizes in brute_force.legal_sizes(3)}
         for cells in permutations(range(9), x_size + y_size)
     }
-    found = {}
+    records = {}
     for pair in pairs:
         fields = {0: (0, 0), 1: (0, 0)}
         for side in sides_of(pair):
             fields[side] = told_by(truth33.get((*pair, side)), side)
         (dp0, depth0), (dp1, depth1) = fields[0], fields[1]
-        found[pair] = Record(encode(*pair), dp0, dp1, depth0, depth1)
-    return found
+        records[pair] = Record(encode(*pair), dp0, dp1, depth0, depth1)
+    return records
 
 
-def by_pair(found: list[Record]) -> dict[Pair, tuple[int, int, int, int]]:
-    return {least_image(decode(record.code)): record[1:] for record in found}
+def by_pair(records: list[Record]) -> dict[Pair, tuple[int, int, int, int]]:
+    return {least_image(decode(record.code)): record[1:] for record in records}
 
 
 # ---- the layout, and what the records mean ------------------------------------------------------
@@ -179,10 +179,10 @@ def test_records_say_what_brute_force_finds(
         ]
         if any(dp for dp, _ in fields):
             wanted[pair] = (fields[0][0], fields[1][0], fields[0][1], fields[1][1])
-    found = read_records(solved33 / name)
-    assert by_pair(found) == wanted
-    assert len(found) == len(wanted)
-    assert count is None or len(found) == count
+    records = read_records(solved33 / name)
+    assert by_pair(records) == wanted
+    assert len(records) == len(wanted)
+    assert count is None or len(records) == count
 
 
 def test_the_types_of_the_design(solved33: Path, truth33: TRUTH) -> None:
@@ -202,10 +202,10 @@ def test_the_types_of_the_design(solved33: Path, truth33: TRUTH) -> None:
                 assert (depth == 0) == brute_force.has_line(winner, 3, 3)
 
 
-def count_by_depth(found: list[Record]) -> dict[str, Any]:
+def count_by_depth(records: list[Record]) -> dict[str, Any]:
     """The counts of a manifest: side to move, winner, depth."""
     counts: dict[str, Any] = {}
-    for record in found:
+    for record in records:
         for side, dp, depth in (
             ("x_to_move", record.dp0, record.depth0),
             ("y_to_move", record.dp1, record.depth1),
@@ -219,19 +219,19 @@ def count_by_depth(found: list[Record]) -> dict[str, Any]:
 
 def test_manifests_count_the_records_by_side_result_and_depth(solved33: Path) -> None:
     for name in (XWIN, YWIN, TREE):
-        found = read_records(solved33 / name)
-        told = json.loads((solved33 / f"{name}.json").read_text())["counts"]
-        assert told.pop("records") == len(found)
-        assert told.pop("complete", False) is False
-        assert told == count_by_depth(found)
+        records = read_records(solved33 / name)
+        counts = json.loads((solved33 / f"{name}.json").read_text())["counts"]
+        assert counts.pop("records") == len(records)
+        assert counts.pop("complete", False) is False
+        assert counts == count_by_depth(records)
 
 
 def test_x_wins_and_y_wins_of_full_positions_are_each_other_with_the_colours_swapped(
     solved33: Path,
 ) -> None:
     def full(name: str) -> dict[Pair, tuple[int, int, int, int]]:
-        found = by_pair(read_records(solved33 / name))
-        return {pair: told for pair, told in found.items() if len(pair[0]) == len(pair[1]) == 3}
+        pairs = by_pair(read_records(solved33 / name))
+        return {pair: record for pair, record in pairs.items() if len(pair[0]) == len(pair[1]) == 3}
 
     x_wins, y_wins = full(XWIN), full(YWIN)
     assert {
@@ -259,13 +259,13 @@ def test_a_complete_merge_lists_every_canonical_position_once_in_code_order(
 ) -> None:
     ended = fadefour("merge", *VARIANT33, "--data", copy33, "--complete", "--json")
     assert ended.code == 0
-    told = json.loads(ended.out)
-    found = read_records(copy33 / TREE)
-    assert told["records"] == len(found) == len(expected33) == 9_910
-    assert told["bytes"] == (copy33 / TREE).stat().st_size == 8 + 14 * 9_910
-    codes = [record.code for record in found]
+    report = json.loads(ended.out)
+    records = read_records(copy33 / TREE)
+    assert report["records"] == len(records) == len(expected33) == 9_910
+    assert report["bytes"] == (copy33 / TREE).stat().st_size == 8 + 14 * 9_910
+    codes = [record.code for record in records]
     assert codes == sorted(set(codes))
-    assert by_pair(found) == {pair: record[1:] for pair, record in expected33.items()}
+    assert by_pair(records) == {pair: record[1:] for pair, record in expected33.items()}
     assert verify_folder(copy33, RULES33).ok
 
 
@@ -321,66 +321,66 @@ def test_merging_takes_constant_memory(
 # ---- files that a checksum vouches for, but that no solve wrote ---------------------------------
 
 
-def craft(path: Path, kind: str, found: list[Record], **counts: Any) -> None:
+def craft(path: Path, kind: str, records: list[Record], **counts: Any) -> None:
     """Writes any records as if they were right: count, manifest and checksums fit."""
-    data = struct.pack("<Q", len(found)) + b"".join(record.pack() for record in found)
+    data = struct.pack("<Q", len(records)) + b"".join(record.pack() for record in records)
     with NewFile(path, kind, RULES33, len(data)) as new:
         new.write(data)
-        new.commit({"records": len(found), **counts, **count_by_depth(found)})
+        new.commit({"records": len(records), **counts, **count_by_depth(records)})
 
 
-def full_place(found: list[Record], wanted: Callable[[Record], bool]) -> int:
-    return next(i for i, record in enumerate(found) if record.code >> 60 == 6 and wanted(record))
+def full_place(records: list[Record], wanted: Callable[[Record], bool]) -> int:
+    return next(i for i, record in enumerate(records) if record.code >> 60 == 6 and wanted(record))
 
 
-def swapped_order(found: list[Record]) -> None:
-    found[100], found[101] = found[101], found[100]
+def swapped_order(records: list[Record]) -> None:
+    records[100], records[101] = records[101], records[100]
 
 
-def duplicate(found: list[Record]) -> None:
-    found.insert(100, found[100])
+def duplicate(records: list[Record]) -> None:
+    records.insert(100, records[100])
 
 
-def duplicate_at_the_end(found: list[Record]) -> None:
-    found.append(found[-1])
+def duplicate_at_the_end(records: list[Record]) -> None:
+    records.append(records[-1])
 
 
-def change(found: list[Record], wanted: Callable[[Record], bool], **fields: int) -> None:
-    place = full_place(found, wanted)
-    found[place] = found[place]._replace(**fields)
+def change(records: list[Record], wanted: Callable[[Record], bool], **fields: int) -> None:
+    place = full_place(records, wanted)
+    records[place] = records[place]._replace(**fields)
 
 
 WITHOUT_RULES: dict[str, Callable[[list[Record]], object]] = {
     "unsorted": swapped_order,
     "duplicate": duplicate,
     "duplicate at the end": duplicate_at_the_end,
-    "result 2": lambda found: change(found, lambda r: r.dp0 == 1, dp0=2),
-    "a win of Y": lambda found: change(found, lambda r: r.dp0 == 1, dp0=-1),
-    "a win of Y beside": lambda found: change(found, lambda r: r.dp1 == 0, dp1=-1, depth1=3),
-    "even depth for a win": lambda found: change(found, lambda r: r.dp0 == 1, depth0=2),
-    "odd depth for a loss": lambda found: change(found, lambda r: r.dp1 == 1, depth1=3),
-    "depth beyond a byte": lambda found: change(found, lambda r: r.dp0 == 1, depth0=301),
-    "depth 0 for a win": lambda found: change(found, lambda r: r.dp0 == 1, depth0=0),
-    "depth without result": lambda found: change(found, lambda r: r.dp0 == 0, depth0=5),
-    "a code that is no code": lambda found: found.append(Record(2**64 - 1, 1, 0, 5, 0)),
-    "no result at all": lambda found: change(
-        found, lambda r: r.dp1 == 0, dp0=0, dp1=0, depth0=0, depth1=0
+    "result 2": lambda records: change(records, lambda r: r.dp0 == 1, dp0=2),
+    "a win of Y": lambda records: change(records, lambda r: r.dp0 == 1, dp0=-1),
+    "a win of Y beside": lambda records: change(records, lambda r: r.dp1 == 0, dp1=-1, depth1=3),
+    "even depth for a win": lambda records: change(records, lambda r: r.dp0 == 1, depth0=2),
+    "odd depth for a loss": lambda records: change(records, lambda r: r.dp1 == 1, depth1=3),
+    "depth beyond a byte": lambda records: change(records, lambda r: r.dp0 == 1, depth0=301),
+    "depth 0 for a win": lambda records: change(records, lambda r: r.dp0 == 1, depth0=0),
+    "depth without result": lambda records: change(records, lambda r: r.dp0 == 0, depth0=5),
+    "a code that is no code": lambda records: records.append(Record(2**64 - 1, 1, 0, 5, 0)),
+    "no result at all": lambda records: change(
+        records, lambda r: r.dp1 == 0, dp0=0, dp1=0, depth0=0, depth1=0
     ),
 }
 
 
-def other_image(found: list[Record]) -> None:
+def other_image(records: list[Record]) -> None:
     """A code that is an image of a canonical one, in its place by order."""
-    place = full_place(found, lambda r: True)
-    code = found.pop(place).code
-    found.append(Record(max(encode(*image) for image in images(decode(code))), 1, 0, 5, 0))
-    found.sort()
+    place = full_place(records, lambda r: True)
+    code = records.pop(place).code
+    records.append(Record(max(encode(*image) for image in images(decode(code))), 1, 0, 5, 0))
+    records.sort()
 
 
 def strange_code(code: int) -> Callable[[list[Record]], object]:
-    def insert(found: list[Record]) -> None:
-        found.append(Record(code, 1, 0, 5, 0))
-        found.sort()
+    def insert(records: list[Record]) -> None:
+        records.append(Record(code, 1, 0, 5, 0))
+        records.sort()
 
     return insert
 
@@ -394,23 +394,23 @@ CODES: dict[str, Callable[[list[Record]], object]] = {
 }
 
 
-def wrong_side(found: list[Record]) -> None:
+def wrong_side(records: list[Record]) -> None:
     """X to move where X has one piece more."""
-    place = next(i for i, record in enumerate(found) if record.code >> 60 == 5)
-    found[place] = found[place]._replace(dp0=1, depth0=3)
+    place = next(i for i, record in enumerate(records) if record.code >> 60 == 5)
+    records[place] = records[place]._replace(dp0=1, depth0=3)
 
 
-def finished_without_line(found: list[Record]) -> None:
-    change(found, lambda r: r.dp1 == 1 and r.depth1 > 0, depth1=0)
+def finished_without_line(records: list[Record]) -> None:
+    change(records, lambda r: r.dp1 == 1 and r.depth1 > 0, depth1=0)
 
 
-def deep_with_line(found: list[Record]) -> None:
-    change(found, lambda r: r.dp1 == 1 and r.depth1 == 0, depth1=2)
+def deep_with_line(records: list[Record]) -> None:
+    change(records, lambda r: r.dp1 == 1 and r.depth1 == 0, depth1=2)
 
 
-def result_of_an_impossible_position(found: list[Record]) -> None:
+def result_of_an_impossible_position(records: list[Record]) -> None:
     """X to move, and X has a line already."""
-    change(found, lambda r: r.dp1 == 1 and r.depth1 == 0, dp0=1, depth0=1)
+    change(records, lambda r: r.dp1 == 1 and r.depth1 == 0, dp0=1, depth0=1)
 
 
 ON_THE_BOARD: dict[str, Callable[[list[Record]], object]] = {
@@ -422,9 +422,9 @@ ON_THE_BOARD: dict[str, Callable[[list[Record]], object]] = {
 
 
 def craft_xwin(folder: Path, spoil: Callable[[list[Record]], object]) -> None:
-    found = read_records(folder / XWIN)
-    spoil(found)
-    craft(folder / XWIN, "xwin", found)
+    records = read_records(folder / XWIN)
+    spoil(records)
+    craft(folder / XWIN, "xwin", records)
 
 
 def snapshot(folder: Path) -> dict[str, bytes]:
@@ -496,11 +496,11 @@ def test_x_wins_declared_as_y_wins_are_refused(
 def test_two_files_that_claim_the_same_position_are_refused(
     copy33: Path, fadefour: Callable[..., Any]
 ) -> None:
-    found = read_records(copy33 / YWIN)
-    mine = read_records(copy33 / XWIN)[200]
-    assert mine.dp0 == 1
-    claim = Record(mine.code, -1, 0, 4, 0)
-    others = [record for record in found if record.code != mine.code]
+    y_wins = read_records(copy33 / YWIN)
+    x_win = read_records(copy33 / XWIN)[200]
+    assert x_win.dp0 == 1
+    claim = Record(x_win.code, -1, 0, 4, 0)
+    others = [record for record in y_wins if record.code != x_win.code]
     craft(copy33 / YWIN, "ywin", sorted([*others, claim]))
     for command in (("merge",), ("merge", "--complete")):
         assert_refused(fadefour, copy33, "xwin_3x3_m3.data", *command)
@@ -523,9 +523,9 @@ def test_a_count_that_the_size_contradicts_is_refused(
 
 def test_a_complete_tree_that_leaves_out_a_draw_is_refused(copy33: Path) -> None:
     merge(copy33, RULES33, complete=True)
-    found = read_records(copy33 / TREE)
-    found.remove(next(record for record in found if record.dp0 == record.dp1 == 0))
-    craft(copy33 / TREE, "game_tree", found, complete=True)
+    records = read_records(copy33 / TREE)
+    records.remove(next(record for record in records if record.dp0 == record.dp1 == 0))
+    craft(copy33 / TREE, "game_tree", records, complete=True)
     assert any(TREE in problem for problem in verify_folder(copy33, RULES33).problems)
 
 
@@ -617,10 +617,10 @@ def test_a_damaged_code_never_turns_a_result_into_a_draw(
     copy33: Path, truth33: TRUTH, byte: int
 ) -> None:
     """A code that the search cannot find again is damage, not a position left out."""
-    found = read_records(copy33 / TREE)
-    place = max(i for i, record in enumerate(found) if record.dp0 == 1 and record.depth0 == 9)
+    records = read_records(copy33 / TREE)
+    place = max(i for i, record in enumerate(records) if record.dp0 == 1 and record.depth0 == 9)
     assert 14 * place > 1 << 16, "not in the first block, which any search may have checked"
-    x, y = decode(found[place].code)
+    x, y = decode(records[place].code)
     data = bytearray((copy33 / TREE).read_bytes())
     data[8 + 14 * place + byte] ^= 1
     (copy33 / TREE).write_bytes(data)
@@ -630,11 +630,11 @@ def test_a_damaged_code_never_turns_a_result_into_a_draw(
 
 def test_a_result_against_its_depth_is_refused_when_probed(copy33: Path) -> None:
     """dp0 = -1 in 9 plies: X would make the last move, and lose."""
-    found = read_records(copy33 / TREE)
-    place = full_place(found, lambda r: r.dp0 == 1 and r.depth0 == 9)
-    x, y = decode(found[place].code)
-    found[place] = found[place]._replace(dp0=-1)
-    craft(copy33 / TREE, "game_tree", found, complete=False)
+    records = read_records(copy33 / TREE)
+    place = full_place(records, lambda r: r.dp0 == 1 and r.depth0 == 9)
+    x, y = decode(records[place].code)
+    records[place] = records[place]._replace(dp0=-1)
+    craft(copy33 / TREE, "game_tree", records, complete=False)
     with open_table(copy33 / TREE) as table, pytest.raises(CorruptTableError, match=TREE):
         table.probe(Position(x, y, "x", RULES33))
 

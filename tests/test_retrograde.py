@@ -180,8 +180,8 @@ def test_counts_by_slice_and_depth_of_4x4_are_golden():
 
 @pytest.mark.parametrize("variant", [(3, 3, 3), (4, 3, 3), (5, 2, 2), (4, 4, 4)])
 def test_threads_do_not_change_a_byte(variant):
-    one, two = (solve(Rules(*variant), threads=threads).table for threads in (1, 2))
-    assert np.array_equal(one, two)
+    one_thread, two_threads = (solve(Rules(*variant), threads=threads).table for threads in (1, 2))
+    assert np.array_equal(one_thread, two_threads)
 
 
 def test_wrong_pairings_mislabel_3x3_and_the_right_one_does_not():

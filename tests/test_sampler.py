@@ -298,15 +298,15 @@ def test_listed_draws_follow_their_weights(small: DenseTable) -> None:
 
 
 def test_a_batch_depends_on_seed_and_number_only(table: DenseTable) -> None:
-    one, other = Sampler(table, MIX), Sampler(table, MIX)
+    sampler, same = Sampler(table, MIX), Sampler(table, MIX)
     for number in (0, 5, 2):
-        other.batch(99, number, 17)
-    first, again = arrays(one.batch(1, 7, 100)), arrays(other.batch(1, 7, 100))
+        same.batch(99, number, 17)
+    first, again = arrays(sampler.batch(1, 7, 100)), arrays(same.batch(1, 7, 100))
     assert all(np.array_equal(first[name], again[name]) for name in first)
-    longer = arrays(other.batch(1, 7, 250))
+    longer = arrays(same.batch(1, 7, 250))
     assert all(np.array_equal(first[name], longer[name][:100]) for name in first)
     for seed, number in ((1, 8), (2, 7)):
-        assert not np.array_equal(arrays(one.batch(seed, number, 100))["nodes"], first["nodes"])
+        assert not np.array_equal(arrays(sampler.batch(seed, number, 100))["nodes"], first["nodes"])
 
 
 def test_keeping_policy_is_spread_over_all_keeping_moves(small: DenseTable) -> None:

@@ -37,16 +37,16 @@ def test_forced_wins_of_the_table_are_found(table, plies, sims):
 def test_threats_are_parried(table):
     """Drawn positions in which all moves but one lose at once: search plays the one."""
     draws = np.random.default_rng(5).choice(np.flatnonzero(table.bytes == 0), 60_000, replace=False)
-    found = []
+    wins = []
     for node in draws:
         position = position_of(int(node), table.rules)
         moves = table.moves(position)
         losing = [move for move in moves if move.result == "loss"]
         if len(losing) == len(moves) - 1 and all(move.plies == 2 for move in losing):
-            found.append((position, moves[0].cell))
-        if len(found) == 30:
+            wins.append((position, moves[0].cell))
+        if len(wins) == 30:
             break
-    assert len(found) == 30
-    positions = [position for position, _ in found]
+    assert len(wins) == 30
+    positions = [position for position, _ in wins]
     cells = chosen_by_search(positions, 400)
-    assert [int(cell) for cell in cells] == [cell for _, cell in found]
+    assert [int(cell) for cell in cells] == [cell for _, cell in wins]

@@ -29,9 +29,9 @@ def test_it_makes_no_blunder_in_a_sample(player, tmp_path):
     """All positions are graded by `fadefour grade shipped --all`; here a part, in seconds."""
     write_table(tmp_path, solve(Rules()))
     with open_table(tmp_path) as table:
-        found = grade(player, table, sample=100_000, seed=2)
-    assert found.overall.keeping == 1.0
-    assert found.overall.wdl_accuracy >= 0.999
+        graded = grade(player, table, sample=100_000, seed=2)
+    assert graded.overall.keeping == 1.0
+    assert graded.overall.wdl_accuracy >= 0.999
 
 
 def test_its_grade_is_of_this_network(player):
@@ -52,8 +52,8 @@ def test_its_certificate_is_closed_where_it_is_looked_at(player):
     after = play(boards, cells_chosen(player, boards))
     replies = successors(after.take(~is_won(after))).positions
     assert not is_won(replies).any()
-    found, _ = find_nodes(*replies.arrays, certificate.rules)
-    assert listed[found.astype(np.int64)].all()
+    reached, _ = find_nodes(*replies.arrays, certificate.rules)
+    assert listed[reached.astype(np.int64)].all()
 
 
 @slow

@@ -121,7 +121,7 @@ def test_kill_at_any_line_leaves_the_old_version_or_the_new_one(
         if old is not None:
             write_version(folder / "file", old)
 
-    found = set()
+    versions = set()
     for folder in every_kill(prepare, lambda here: write_version(here / "file", 2)):
         removed = Path(shutil.copytree(folder, folder / "removed"))
         manifest.remove(removed / "file")
@@ -129,11 +129,11 @@ def test_kill_at_any_line_leaves_the_old_version_or_the_new_one(
         removed.rmdir()
         version = read_version(folder / "file")
         assert version in (old, 2), folder.name
-        found.add(version)
+        versions.add(version)
         write_version(folder / "file", 3)
         assert read_version(folder / "file") == 3
         assert names_in(folder) == {"file", "file.json"}, "litter outlives the next writer"
-    assert found == {old, 2}, "kills before and after the decision were both met"
+    assert versions == {old, 2}, "kills before and after the decision were both met"
 
 
 def test_what_is_renamed_was_synced_before_and_the_folder_after(
@@ -210,9 +210,9 @@ def test_kill_at_random_moments_loses_no_version_that_was_committed(tmp_path: Pa
                 committed = receive.recv()
             except EOFError:
                 break
-        found = read_version(path)
-        assert found in (committed, committed + 1)
-        version = int(found or 0)
+        seen = read_version(path)
+        assert seen in (committed, committed + 1)
+        version = int(seen or 0)
     write_version(path, version + 1)
     assert names_in(tmp_path) == {"file", "file.json"}
 
@@ -611,8 +611,8 @@ def test_solve_killed_between_checkpoints_resumes_to_the_same_bytes(
     resumed = subprocess.run(command, capture_output=True, text=True, check=False)
     assert resumed.returncode == 0, resumed.stderr
     assert "resume at depth" in resumed.stderr
-    found = np.fromfile(tmp_path / "solved_4x4_m4.table", np.uint8)
-    assert np.array_equal(found, solution44.table)
+    stored = np.fromfile(tmp_path / "solved_4x4_m4.table", np.uint8)
+    assert np.array_equal(stored, solution44.table)
     assert names_in(tmp_path) == {"solved_4x4_m4.table", "solved_4x4_m4.table.json"}
 
 
@@ -659,16 +659,16 @@ def test_one_thread_and_two_write_the_same_bytes(
         folder = ("--data", tmp_path / threads, "--threads", threads)
         assert fadefour("solve", *variant, *folder).code == 0
         assert fadefour("merge", *variant, *folder).code == 0
-    one, two = snapshot(tmp_path / "1"), snapshot(tmp_path / "2")
-    assert len(one) == 8, "table, X-wins, Y-wins, game tree, and their manifests"
-    assert one == two
+    first, second = snapshot(tmp_path / "1"), snapshot(tmp_path / "2")
+    assert len(first) == 8, "table, X-wins, Y-wins, game tree, and their manifests"
+    assert first == second
 
 
 def test_one_thread_and_two_solve_4x4_to_the_same_bytes(solution44: Solution) -> None:
     """The session's solution is the one that two threads found."""
-    found = solve(solution44.rules, threads=1)
-    assert np.array_equal(found.table, solution44.table)
-    assert np.array_equal(found.counts, solution44.counts)
+    single_threaded = solve(solution44.rules, threads=1)
+    assert np.array_equal(single_threaded.table, solution44.table)
+    assert np.array_equal(single_threaded.counts, solution44.counts)
 
 
 def test_the_writer_of_a_folder_finishes_what_was_decided_there(tmp_path: Path) -> None:

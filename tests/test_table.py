@@ -133,9 +133,9 @@ def test_probing_from_several_threads_gives_the_same(default):
     arrays = look_up_positions(nodes, rules)
     expected = default.probe_many(*arrays)
     with open_table(default.path) as fresh, ThreadPoolExecutor(4) as pool:
-        for found in pool.map(lambda _: fresh.probe_many(*arrays), range(8)):
-            assert np.array_equal(found[0], expected[0])
-            assert np.array_equal(found[1], expected[1])
+        for values in pool.map(lambda _: fresh.probe_many(*arrays), range(8)):
+            assert np.array_equal(values[0], expected[0])
+            assert np.array_equal(values[1], expected[1])
 
 
 def test_opening_reads_no_block_of_the_table(default, monkeypatch):

@@ -63,10 +63,10 @@ def test_verify_passes_and_counts_what_brute_force_counts(
 ) -> None:
     ended = fadefour("verify", *VARIANT33, "--data", copy33, "--json")
     assert ended.code == 0
-    told = json.loads(ended.out)
-    assert told["ok"] is True
-    assert told["problems"] == []
-    assert set(told["files"]) == {TABLE, XWIN, YWIN, TREE}
+    report = json.loads(ended.out)
+    assert report["ok"] is True
+    assert report["problems"] == []
+    assert set(report["files"]) == {TABLE, XWIN, YWIN, TREE}
     nodes = {  # a full pair with Y to move is the node of its colour swap
         least_image((x, y)): value
         for (x, y, side), value in truth33.items()
@@ -75,7 +75,7 @@ def test_verify_passes_and_counts_what_brute_force_counts(
     wins = sum(result == 1 for result, _ in nodes.values())
     finished = sum(plies == 0 for _, plies in nodes.values())
     losses = sum(result == -1 for result, _ in nodes.values()) - finished
-    assert told["nodes"] == {
+    assert report["nodes"] == {
         "checked": 9_910,
         "wins": wins,
         "losses": losses,
@@ -102,12 +102,12 @@ def test_verify_passes_on_every_account_of_its_own(copy33: Path, kept: tuple[str
 def test_verify_names_a_flipped_label_in_words(copy33: Path, fadefour: Callable[..., Any]) -> None:
     """Node numbers follow code order, so the records of a complete tree name the nodes."""
     merge(copy33, RULES33, complete=True)
-    found = read_records(copy33 / TREE)
+    records = read_records(copy33 / TREE)
     for name in (XWIN, YWIN, TREE):
         (copy33 / name).unlink()
     table = np.fromfile(copy33 / TABLE, np.uint8)
-    node = next(i for i, record in enumerate(found) if record.dp0 == 1 and record.depth0 == 13)
-    x, y = decode(found[node].code)
+    node = next(i for i, record in enumerate(records) if record.dp0 == 1 and record.depth0 == 13)
+    x, y = decode(records[node].code)
     position = Position(x, y, "x", RULES33)
     table[node] = 0
     rewrite_table(copy33, table)
@@ -142,11 +142,11 @@ def test_the_audit_finds_any_single_wrong_byte(solved33: Path) -> None:
 def test_verify_names_a_record_that_disagrees_with_the_table(
     copy33: Path, fadefour: Callable[..., Any]
 ) -> None:
-    found = read_records(copy33 / TREE)
-    place = full_place(found, lambda r: r.dp0 == 1 and r.depth0 == 5)
-    x, y = decode(found[place].code)
-    found[place] = found[place]._replace(depth0=7)
-    craft(copy33 / TREE, "game_tree", found, complete=False)
+    records = read_records(copy33 / TREE)
+    place = full_place(records, lambda r: r.dp0 == 1 and r.depth0 == 5)
+    x, y = decode(records[place].code)
+    records[place] = records[place]._replace(depth0=7)
+    craft(copy33 / TREE, "game_tree", records, complete=False)
     ended = fadefour("verify", *VARIANT33, "--data", copy33, "--json")
     assert ended.code == 1
     problems = json.loads(ended.out)["problems"]
@@ -158,10 +158,10 @@ def test_verify_finds_a_result_that_only_one_colour_has(
     copy33: Path, fadefour: Callable[..., Any]
 ) -> None:
     """dp1 of a full record speaks of the node that the colour swap of another record speaks of."""
-    found = read_records(copy33 / XWIN)
-    place = full_place(found, lambda r: r.dp0 == 0 and r.dp1 == 1 and r.depth1 == 2)
-    del found[place]
-    craft(copy33 / XWIN, "xwin", found)
+    records = read_records(copy33 / XWIN)
+    place = full_place(records, lambda r: r.dp0 == 0 and r.dp1 == 1 and r.depth1 == 2)
+    del records[place]
+    craft(copy33 / XWIN, "xwin", records)
     for name in (TABLE, TREE):
         (copy33 / name).unlink()
     ended = fadefour("verify", *VARIANT33, "--data", copy33)
@@ -226,13 +226,13 @@ def test_verify_reads_the_wins_of_one_player_too(
     for field, depth in (("depth0", 5), ("depth1", 4)):
         for name in (XWIN, f"{XWIN}.json"):
             (copy33 / name).write_bytes(right[name])
-        found = read_records(copy33 / XWIN)
-        place = full_place(found, lambda r, f=field, d=depth: getattr(r, f) == d)
-        found[place] = found[place]._replace(**{field: depth + 2})
-        craft(copy33 / XWIN, "xwin", found)
+        records = read_records(copy33 / XWIN)
+        place = full_place(records, lambda r, f=field, d=depth: getattr(r, f) == d)
+        records[place] = records[place]._replace(**{field: depth + 2})
+        craft(copy33 / XWIN, "xwin", records)
         ended = fadefour("verify", *VARIANT33, "--data", copy33)
         assert ended.code == 1
-        x, y = decode(found[place].code)
+        x, y = decode(records[place].code)
         assert f"'{Position(x, y, 'xy'[int(field[-1])], RULES33)}'" in ended.out
         assert XWIN in ended.out
 

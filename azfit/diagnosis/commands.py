@@ -23,7 +23,7 @@ data_option = click.option(
 )
 
 
-@click.command("diagnose")
+@click.command("diagnose", short_help="Say what looks wrong with a run or a network.")
 @click.argument("path", metavar="RUN|CHECKPOINT")
 @click.option(
     "--sims",
@@ -62,7 +62,7 @@ def diagnose_command(
     show(as_json, diagnosis.to_dict(), text(diagnosis) + written)
 
 
-@click.command("inspect-buffer")
+@click.command("inspect-buffer", short_help="Show what the replay buffer of a run holds.")
 @run_argument
 @data_option
 @json_option
@@ -81,7 +81,7 @@ def inspect_buffer_command(run: Path, data: Path, as_json: bool) -> None:
     show(as_json, report.to_dict(), text(report))
 
 
-@click.command("plot")
+@click.command("plot", short_help="Draw the curves of a run.")
 @run_argument
 @click.option(
     "--png",

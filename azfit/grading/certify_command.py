@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from azfit.grading.certificate import Certificate
 
 
-@click.command("certify")
+@click.command("certify", short_help="Prove that no opponent can beat a network.")
 @click.argument("checkpoint", required=False, metavar="[CHECKPOINT|RUN]")
 @click.option(
     "--as",

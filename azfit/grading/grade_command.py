@@ -32,7 +32,7 @@ FIRST_LOOK, FIRST_LOOK_SIMS, FEWEST_SEARCHED = 100_000, 1_000_000, 1_000
 MOST_SAMPLED = 100_000_000
 
 
-@click.command("grade")
+@click.command("grade", short_help="Grade networks exactly, by table or solver.")
 @click.argument("checkpoints", nargs=-1, required=True, metavar="CHECKPOINT|RUN...")
 @click.option("--all", "grade_all", is_flag=True, help="Grade every position, not a sample.")
 @click.option(

@@ -55,7 +55,7 @@ def _as_option(declared: Any) -> click.Option:
     return click.Option([names, declared.name], type=kind, default=None, help=help_text)
 
 
-@click.command("self-play", cls=SelfPlayCommand)
+@click.command("self-play", short_help="Learn a game by self-play.", cls=SelfPlayCommand)
 @click.option(
     "--game",
     type=click.Choice(["drop", "connect4", "gomoku"]),
