@@ -322,7 +322,9 @@ def test_grade_samples_first_and_says_what_all_will_take(
     monkeypatch.setattr(command_module, "FIRST_LOOK", 500)
     first = fadefour("grade", networks["small"], *data)
     assert "500 drawn from 8,344" in first.out
-    assert re.search(r"All 8,344 positions would take about [\d.]+ (s|min) here", first.out)
+    assert re.search(
+        r"all 8,344 positions, use --all; it will take about [\d.]+ (s|min)", first.out
+    )
     report = json.loads(fadefour("grade", networks["small"], *data, "--json").out)["grades"][0]
     assert report["sample"] == 500 and report["seconds_for_all"] > 0
     assert "8,344 canonical" in fadefour("grade", networks["small"], *data, "--all").out
