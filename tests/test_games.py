@@ -270,7 +270,7 @@ def test_states_of_sampled_4x4_nodes_are_those_of_their_positions(solution44: So
     check_states_of_nodes(game, nodes[solution44.table[nodes] != IMPOSSIBLE])
     with pytest.raises(InputError, match="node 72864169"):
         game.states_of_nodes(np.array([node_count(game.rules)], np.uint64))
-    with pytest.raises(InputError, match="expected int8"):
+    with pytest.raises(InputError, match="expected an array of int8"):
         game.states(*(np.zeros((2, 3), np.int8),) * 2, np.zeros(2, np.int8))
 
 
