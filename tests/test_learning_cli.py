@@ -88,7 +88,7 @@ def test_a_network_plays(run, checkpoint):
         (("train-from-oracle", "--run", "RUN"), "--resume"),
         (("train-from-oracle", "--run", "NEW", "--batch", 0), "batch=0"),
         (("train-from-oracle", "--run", "NEW", "--steps", 5, "--minutes", 1), "minutes or steps"),
-        (("train-from-oracle", "--run", "NEW", "--resume"), "no run to resume"),
+        (("train-from-oracle", "--run", "NEW", "--resume"), "not a run to resume"),
     ],
 )
 def test_bad_input_gets_one_line_and_exit_code_2(run, checkpoint, tmp_path, arguments, names):

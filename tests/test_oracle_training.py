@@ -371,5 +371,5 @@ def test_runs_are_not_mixed_up(table: DenseTable, tmp_path: Path) -> None:
         train_from_oracle(tiny(steps=2), table, tmp_path / "run", stream=None)
     with pytest.raises(InputError, match="another config"):
         train_from_oracle(tiny(steps=3), table, tmp_path / "run", resume=True, stream=None)
-    with pytest.raises(InputError, match="no run to resume"):
+    with pytest.raises(InputError, match="not a run to resume"):
         read_config(tmp_path / "nowhere")

@@ -82,7 +82,7 @@ DEEP = written(b"[" * 200_000)
         ("config.json", written(b'{"sims": {"a": [' + b"1," * 500 + b"1]}}"), "whole number"),
         ("config.json", written(b'{"sims": 1%s}' % (b"0" * 30)), "from 1 to 1000000"),
         ("config.json", written(b'{"batch": 5}'), "unknown option 'batch'"),
-        ("config.json", written(b'[{"sims": 5}]'), "no list of options"),
+        ("config.json", written(b'[{"sims": 5}]'), "not a list of options"),
         ("metrics.jsonl", as_folder, "it is a folder|not a file"),
         ("metrics.jsonl", as_circle, "Too many levels"),
         ("metrics.jsonl", written(b"[" * 200_000 + b"\n"), "line 1"),

@@ -430,7 +430,7 @@ def test_runs_are_not_mixed_up(whole: Path, tmp_path: Path) -> None:
         self_play(tiny(), whole, stream=None)
     with pytest.raises(InputError, match="another config"):
         self_play(tiny(sims=9), whole, resume=True, stream=None)
-    with pytest.raises(InputError, match="no run of self-play"):
+    with pytest.raises(InputError, match="not a self-play run"):
         self_play(tiny(), tmp_path / "nowhere", resume=True, stream=None)
     assert not (tmp_path / "nowhere").exists()
 

@@ -81,7 +81,7 @@ def play_command(
         play_game(opponent, human=side, table=table, lines=sys.stdin, out=sys.stdout)
 
 
-@click.command("match")
+@click.command("match", short_help="Play two networks against each other.")
 @click.argument("player", metavar="PLAYER")
 @click.argument("opponent", metavar="OPPONENT")
 @click.option(
