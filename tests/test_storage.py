@@ -686,3 +686,26 @@ def test_the_writer_of_a_folder_finishes_what_was_decided_there(tmp_path: Path) 
         open_manifest(path, "table", "remedy")
     assert path.read_bytes() == b"new"
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["file", "file.json"]
+
+
+def test_two_processes_do_not_write_a_file_at_once_through_the_api_either(tmp_path: Path) -> None:
+    """``write_table`` and the like hold the folder for as long as they write."""
+    receive, send = CHILD.Pipe(duplex=False)
+
+    def write_slowly() -> None:
+        with NewFile(tmp_path / "file", "test", RULES33, 1000) as new:
+            new.write(content(0)[:500])
+            send.send(True)
+            time.sleep(60)
+
+    child = CHILD.Process(target=write_slowly)
+    child.start()
+    assert receive.recv()
+    with pytest.raises(InputError, match="another fadefour is writing"):
+        write_version(tmp_path / "file", 1)
+    child.kill()
+    child.join()
+    write_version(tmp_path / "file", 1)
+    write_version(tmp_path / "file", 2)
+    assert read_version(tmp_path / "file") == 2
+    assert names_in(tmp_path) == {"file", "file.json"}
