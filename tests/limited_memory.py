@@ -21,7 +21,7 @@ import cli
 FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(
     [
-        *("limited_memory", "azfit.self_play.loop", "azfit.self_play.match", "azfit.play"),
+        *("limited_memory", "azfit.self_play.loop", "azfit.playing.match", "azfit.playing.play"),
         *("azfit.oracle.training", "azfit.grading.certify", "azfit.grading.certificate_check"),
         *("azfit.diagnosis.diagnose", "azfit.diagnosis.buffer_report", "solver.verify"),
         *("torch.utils.tensorboard", "matplotlib.pyplot"),
