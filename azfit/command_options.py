@@ -14,7 +14,7 @@ from azfit.games import DropOldest, Game
 from azfit.loading import SHIPPED as SHIPPED
 from azfit.loading import checkpoint_path as checkpoint_path
 from azfit.loading import need_torch as need_torch
-from solver.command_options import Command
+from solver.command_options import Command, data_option
 from solver.command_options import NamedPath as NamedPath
 from solver.command_options import WholeNumber as WholeNumber
 from solver.errors import InputError
@@ -92,15 +92,11 @@ def variant_options(command: Command) -> Command:
     @click.option("--n", type=int, help="Board side.  [default: the network's]")
     @click.option("--m", type=int, help="Pieces each player may have.  [default: the network's]")
     @click.option("--k", type=int, help="Pieces in a row that win.  [default: the network's]")
+    @data_option
     @click.option(
-        "--data",
-        default="data",
-        show_default=True,
-        type=NamedPath(file_okay=False),
-        help="Folder of the solved files.",
-    )
-    @click.option(
-        "--threads", type=WholeNumber(1, 1024), help="Threads to use.  [default: all cores]"
+        "--threads",
+        type=WholeNumber(1, 1024),
+        help="Threads to use.  [default: chosen automatically]",
     )
     @functools.wraps(command)
     def with_variant(

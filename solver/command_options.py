@@ -48,19 +48,22 @@ class NamedPath(click.Path):
         return super().convert(value, param, ctx)
 
 
+data_option = click.option(
+    "--data",
+    default="data",
+    show_default=True,
+    type=NamedPath(file_okay=False),
+    help="Folder of the solved files.",
+)
+
+
 def variant_options(command: Command) -> Command:
     """--n --m --k --data --threads, handed on as ``rules``, ``folder`` and ``threads``."""
 
     @click.option("--n", default=4, show_default=True, help="Board side, 3 to 5.")
     @click.option("--m", default=4, show_default=True, help="Pieces each player may have.")
     @click.option("--k", type=int, help="Pieces in a row that win.  [default: n]")
-    @click.option(
-        "--data",
-        default="data",
-        show_default=True,
-        type=NamedPath(file_okay=False),
-        help="Folder of the solved files.",
-    )
+    @data_option
     @click.option("--threads", type=int, help="Threads to use.  [default: all cores]")
     @functools.wraps(command)
     def with_rules(

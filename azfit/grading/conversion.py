@@ -70,10 +70,6 @@ class Conversion:
     seconds: float
 
     @property
-    def all_convert(self) -> bool:
-        return self.converts == self.won
-
-    @property
     def start_plies(self) -> int:
         """Plies in which it wins from the start at the latest; 0 if it does not."""
         return int(self.plies[0])  # the empty board is node 0
