@@ -88,21 +88,21 @@ class Game:
 
     def legal_moves(self, state: State) -> list[int]:
         """The legal actions in rising order; none once the game is over."""
-        return [int(action) for action in np.flatnonzero(self.legal_masks(self._one(state))[0])]
+        return [int(action) for action in np.flatnonzero(self.legal_masks(self._single(state))[0])]
 
     def play(self, state: State, action: int) -> State:
         """The state after this action, as a new array."""
-        after, _ = self.play_many(self._one(state), np.array([action], dtype=np.int32))
+        after, _ = self.play_many(self._single(state), np.array([action], dtype=np.int32))
         played: State = after[0]
         return played
 
     def result(self, state: State) -> Result:
         """Whether play goes on, the last mover has won, or it is a draw."""
-        return Result(int(self.results(self._one(state))[0]))
+        return Result(int(self.results(self._single(state))[0]))
 
     def to_move(self, state: State) -> int:
         """0 for the first player (X), 1 for the second."""
-        return int(self.sides(self._one(state))[0])
+        return int(self.sides(self._single(state))[0])
 
     def play_all(self, actions: Iterable[int], state: State | None = None) -> State:
         """The state after these actions, from the start or from ``state``."""
@@ -111,7 +111,7 @@ class Game:
             reached = self.play(reached, action)
         return reached
 
-    def _one(self, state: State) -> States:
+    def _single(self, state: State) -> States:
         return checked(state, np.uint8, (self.state_bytes,), "state")[None]
 
     # ---- many states ------------------------------------------------------------
@@ -290,7 +290,7 @@ class DropOldest(Game):
     def position(self, state: State) -> Position:
         """The position of a state, for its notation and for the table."""
         m = self.rules.m
-        code = self.encode(self._one(state))[0].tolist()
+        code = self.encode(self._single(state))[0].tolist()
         x, y = ([cell for cell in queue if cell >= 0] for queue in (code[:m], code[m : 2 * m]))
         return Position(tuple(x), tuple(y), "y" if code[2 * m] else "x", self.rules)
 

@@ -103,7 +103,7 @@ def solve_command(
         statistics = Statistics.of(rules, solution.counts)
         show(as_json, statistics.to_dict(), str(statistics))
         return
-    kinds = [f"{who}win" for who in players]
+    kinds = [f"{player}win" for player in players]
     targets = [table_path(folder, rules)]
     targets += [records.data_path(folder, kind, rules) for kind in kinds]
     with writing_in(folder, wait=True, notice=on_stderr):

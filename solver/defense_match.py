@@ -312,10 +312,12 @@ def explain_value(table: Table, position: Position) -> Failure:
     stored = f"is called {in_words(table.probe(position))} for {position.to_move.upper()}"
     moves = table.moves(position)
     for cell, result, plies in moves:
-        ends, says = position.play(cell).is_over, f"called {in_words(Value(result, plies))}"
+        ends, claim = position.play(cell).is_over, f"called {in_words(Value(result, plies))}"
         if ends != (result == "win" and plies == 1):
-            does = "ends the game" if ends else "does not end the game"
-            explanation = f"{stored}, but its move {position.rules.cell_name(cell)}, {says}, {does}"
+            effect = "ends the game" if ends else "does not end the game"
+            explanation = (
+                f"{stored}, but its move {position.rules.cell_name(cell)}, {claim}, {effect}"
+            )
             return Failure(position, INCONSISTENT, (cell,), explanation)
     best = Value(moves[0].result, moves[0].plies)
     explanation = f"{stored}, but by the values of its successors its best is {in_words(best)}"

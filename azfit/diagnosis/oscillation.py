@@ -75,9 +75,9 @@ def period_of(series: Sequence[float]) -> float | None:
 def _earliest_as_high(correlation: Floats, start: int, peak: int) -> int:
     """Multiples of a period peak as high as the period itself: the first such peak counts."""
     for lag in range(start + 1, peak):
-        here = correlation[lag]
-        rises = here >= correlation[lag - 1] and here >= correlation[lag + 1]
-        if rises and here >= 0.8 * correlation[peak]:
+        height = correlation[lag]
+        rises = height >= correlation[lag - 1] and height >= correlation[lag + 1]
+        if rises and height >= 0.8 * correlation[peak]:
             return lag
     return peak
 

@@ -272,7 +272,7 @@ class Sampler:
     def with_list(
         self, nodes: NDArray[np.uint64], weights: NDArray[np.float64], share: float
     ) -> Sampler:
-        """The same sampler with a share of listed nodes beside the other sources' shares."""
+        """The same sampler with a share of listed nodes added to the other sources' shares."""
         return Sampler(
             self.table,
             replace(self.mix, listed=share),

@@ -51,7 +51,7 @@ from solver.storage import check_writable, writing_in
 from solver.table import DenseTable
 from solver.wording import counted
 
-# Looked at before the work: what cannot be written would be learned in vain.
+# Checked before the work starts, so that nothing is learned that cannot be written.
 WRITTEN = (
     "metrics.jsonl",
     f"resume{SUFFIX}",

@@ -134,7 +134,7 @@ class _Session:
         while len(self.moves) == before and self.position.to_move == self._human:
             self._obey(self._ask(f"{self._human.upper()} to move> "))
 
-    def _obey(self, said: str) -> None:
+    def _obey(self, typed: str) -> None:
         commands: dict[str, Callable[[], None]] = {
             "hint": self._hint,
             "moves": self._list_moves,
@@ -147,17 +147,17 @@ class _Session:
             "help": lambda: self.say(HELP),
             "?": lambda: self.say(HELP),
         }
-        if said in commands:
-            commands[said]()
-        elif said:
-            self._try_move(said)
+        if typed in commands:
+            commands[typed]()
+        elif typed:
+            self._try_move(typed)
 
-    def _try_move(self, said: str) -> None:
+    def _try_move(self, typed: str) -> None:
         try:
-            cell = self._rules.cell(said)
+            cell = self._rules.cell(typed)
         except InputError:
             last = self._rules.cell_name(self._rules.cells - 1)
-            self.say(f"'{said}' is neither a cell (a1 to {last}) nor a command: try help.")
+            self.say(f"'{typed}' is neither a cell (a1 to {last}) nor a command: try help.")
             return
         if cell in self.position.legal_moves():
             self._make(cell)
@@ -165,7 +165,7 @@ class _Session:
         own = self.position.mover
         oldest = bool(own) and own[0] == cell and self._is_full()
         why = "your oldest piece is there until you have moved" if oldest else "it is taken"
-        self.say(f"{said} is not free: {why}. Choose one of {self._names()}.")
+        self.say(f"{typed} is not free: {why}. Choose one of {self._names()}.")
 
     def _is_full(self) -> bool:
         return len(self.position.mover) == self._rules.m
@@ -223,11 +223,11 @@ class _Session:
 
     def _offer_draw(self) -> None:
         while True:
-            said = self._ask(f"{len(self.moves)} plies without a line. Agree to a draw? [y/n] ")
-            if said in ("y", "yes"):
+            answer = self._ask(f"{len(self.moves)} plies without a line. Agree to a draw? [y/n] ")
+            if answer in ("y", "yes"):
                 self.say("A draw.")
                 raise _Over("draw", "agreed")
-            if said in ("n", "no"):
+            if answer in ("n", "no"):
                 self._offer_at = len(self.moves) + DRAW_OFFERED_AFTER
                 return
             self.say("Please answer y or n.")

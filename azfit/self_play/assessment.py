@@ -60,15 +60,15 @@ def predictions(network: Network, planes: Floats) -> tuple[Floats, Floats]:
     return np.concatenate(policies), np.concatenate(values)
 
 
-def wdl_losses(said: Floats, became: NDArray[np.int64]) -> Floats:
+def wdl_losses(wdl: Floats, outcomes: NDArray[np.int64]) -> Floats:
     """The loss of win/draw/loss probabilities [B, 3] for games of these outcomes [B]."""
-    return np.asarray(-np.log(np.maximum(said[np.arange(len(said)), became], 1e-9)))
+    return np.asarray(-np.log(np.maximum(wdl[np.arange(len(wdl)), outcomes], 1e-9)))
 
 
 def assess(network: Network, batch: ReplayBatch) -> Fresh:
     """What the network says about positions, compared with how their games ended, by side."""
     policies, wdl = predictions(network, batch.planes)
-    said = wdl.argmax(axis=1)
+    predicted = wdl.argmax(axis=1)
     cross = -(batch.policy * np.log(np.maximum(policies, 1e-9))).sum(axis=1)
     wrong = wdl_losses(wdl, batch.wdl)
     targets, network_entropy = entropies(batch.policy), entropies(policies)
@@ -79,7 +79,7 @@ def assess(network: Network, batch: ReplayBatch) -> Fresh:
             sides.append(None)
             continue
         confusion = np.zeros((3, 3), np.int64)
-        np.add.at(confusion, (batch.wdl[rows], said[rows]), 1)
+        np.add.at(confusion, (batch.wdl[rows], predicted[rows]), 1)
         scores = f1_scores(confusion)
         sides.append(
             Assessment(

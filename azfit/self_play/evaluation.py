@@ -81,7 +81,7 @@ def passes(match: MatchResult, config: SelfPlayConfig) -> bool:
     """Does the gate let the candidate through? It must reach the score; but a match in which no
     pair of games distinguishes the two is not a reason to discard what was learned. In a game that
     one side wins, every match of good players is such a match."""
-    return not config.gate or match.score >= config.accept or match.tells_nothing
+    return not config.gate or match.score >= config.accept or match.all_pairs_even
 
 
 def decide(run: SelfPlayRun) -> None:

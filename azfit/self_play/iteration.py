@@ -120,7 +120,7 @@ class MatchResult:
     """Openings from which the same colour won both games, so that each player won once."""
 
     @property
-    def tells_nothing(self) -> bool:
+    def all_pairs_even(self) -> bool:
         """Did every pair of games end even: one colour won both, or both were drawn?"""
         by_colour = self.pairs_by_colour or 0
         return self.games > 0 and self.games == 2 * by_colour + sum(self.draws)

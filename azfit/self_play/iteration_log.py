@@ -151,7 +151,7 @@ def summary(line: Iteration) -> str:
 def score_in_words(match: MatchResult) -> str:
     """The candidate's score, and why, where no opening distinguished the two."""
     score = f"{100 * match.score:.0f}"
-    if not match.tells_nothing:
+    if not match.all_pairs_even:
         return f"{score}±{100 * match.standard_error:.0f} %"
     if sum(match.draws) == match.games:
         return f"{score} % drawn"
