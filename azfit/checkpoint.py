@@ -224,7 +224,7 @@ def _refuse_other_kinds(path: Path, beginning: bytes) -> None:
     if (beginning[:1] == b"\x80" and beginning[8:9] != b"{") or path.suffix in _PICKLES:
         _refuse_pickle(path)
     if beginning[:1] == b"{" and path.suffix == ".json":
-        raise InputError(f"'{path}' is JSON, not a network: give the {SUFFIX} file beside it")
+        raise InputError(f"'{path}' is JSON, not a network: give the {SUFFIX} file next to it")
 
 
 def _refuse_pickle(path: Path) -> NoReturn:

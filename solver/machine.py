@@ -40,7 +40,7 @@ def _quota(cgroups: Path) -> int | None:
 
 
 def available_memory(cgroups: Path = CGROUPS) -> int:
-    """Bytes that can be had without swapping, or less where a container has a limit."""
+    """Bytes available without swapping, or less where a container has a limit."""
     limit = _memory_left(cgroups)
     return _free_memory() if limit is None else min(_free_memory(), limit)
 
