@@ -29,7 +29,8 @@ from solver import Position, Rules, audit_table, open_table, solve, write_table
 from solver.index import look_up_positions, node_count
 from solver.kernels import Crew
 from solver.machine import available_cores
-from solver.records import data_path, merge, swap_colours, write_wins
+from solver.merging import merge
+from solver.records import data_path, swap_colours, write_wins
 
 BENCH = Path(__file__).resolve().parent
 

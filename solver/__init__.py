@@ -12,8 +12,9 @@ from solver.errors import (
     NoRoomError,
 )
 from solver.index import Symmetry, canonicalise, find_nodes, look_up_positions, symmetry_of
+from solver.merging import merge
 from solver.probing import Table
-from solver.records import merge, open_records, swap_colours, write_wins
+from solver.records import open_records, swap_colours, write_wins
 from solver.retrograde import Solution, solve
 from solver.rules import Position, Rules
 from solver.table import DenseTable, open_table, write_table

@@ -31,6 +31,7 @@ from solver.export import ExportOptions, export
 from solver.extras import need
 from solver.index import impossible_message
 from solver.kernels import Crew
+from solver.merging import merge as merge_wins
 from solver.progress import Progress
 from solver.retrograde import Solution, count_values
 from solver.retrograde import solve as solve_variant
@@ -153,7 +154,7 @@ def merge_command(rules: Rules, folder: Path, threads: int, complete: bool, as_j
     path = records.data_path(folder, "game_tree", rules)
     with writing_in(folder, wait=True, notice=on_stderr):
         check_writable(path)
-        manifest = records.merge(
+        manifest = merge_wins(
             folder, rules, complete=complete, threads=threads, progress=progress_for(as_json)
         )
     body = {"file": str(path), "bytes": manifest.bytes, **manifest.counts}

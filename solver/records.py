@@ -1,4 +1,4 @@
-"""The interchange files: sorted 14-byte records, written, read, checked and merged as streams.
+"""The interchange files: sorted 14-byte records, written, read and checked as streams.
 
 ``u64 count``, then records ``u64 state_code | i8 dp0 | i8 dp1 | u16 depth0 | u16 depth1``, little
 endian, packed, sorted by state code, no duplicates (``csrc/records.h`` draws the record). Kinds:
@@ -13,7 +13,7 @@ game_tree   both, merged; complete if every undecided position is listed too
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -74,7 +74,7 @@ def swap_colours(rules: Rules, table: Bytes, crew: Crew) -> Bytes:
     return swapped
 
 
-def _ranges(end: int, step: int) -> Iterator[tuple[int, int]]:
+def ranges(end: int, step: int) -> Iterator[tuple[int, int]]:
     for first in range(0, end, step):
         yield first, min(first + step, end)
 
@@ -109,7 +109,7 @@ def write_wins(
         )
         return out, counts
 
-    spans = list(_ranges(nodes, NODES_AT_A_TIME))
+    spans = list(ranges(nodes, NODES_AT_A_TIME))
     sizes = list(crew.map(records_in, spans))
     count, counts = sum(sizes), np.zeros(512, np.uint64)
     progress.begin(path.name, nodes, "node")
@@ -333,141 +333,6 @@ def claims_expected(source: RecordFile, counts: NDArray[np.uint64]) -> NDArray[n
 def mark_impossible(rules: Rules, table: Bytes, crew: Crew) -> None:
     """Marks the positions without a value in a table that was made from records."""
     start = pointer(table, np.uint8, node_count(rules))
-    spans = _ranges(node_count(rules), NODES_AT_A_TIME)
+    spans = ranges(node_count(rules), NODES_AT_A_TIME)
     for _ in crew.map(lambda span: lib.ff_mark_impossible(index_of(rules), start, *span), spans):
         pass
-
-
-# ---- merging ------------------------------------------------------------------------------------
-
-
-class _Input:
-    """A window on the records of one file, checked in full and refilled as they are used."""
-
-    def __init__(self, source: RecordFile, crew: Crew) -> None:
-        def checked(chunk: Chunk) -> Bytes:
-            check_chunk(source, chunk)
-            return chunk.records
-
-        self._chunks = crew.map(checked, source.chunks())
-        self.window: Bytes = np.empty(0, np.uint8)
-        self.ended = False
-
-    @property
-    def count(self) -> int:
-        return len(self.window) // RECORD_BYTES
-
-    def use(self, records: int) -> None:
-        self.window = self.window[records * RECORD_BYTES :]
-
-    def refill(self) -> None:
-        if self.ended or self.count:
-            return
-        chunk = next(self._chunks, None)
-        if chunk is None:
-            self.ended = True
-        else:
-            self.window = chunk
-
-
-def merged_chunks(left: RecordFile, right: RecordFile, crew: Crew) -> Iterator[Bytes]:
-    """The records of two files in order, two pointers and a few buffers; constant memory."""
-    a, b = _Input(left, crew), _Input(right, crew)
-    used_a, used_b = ffi.new("uint64_t *"), ffi.new("uint64_t *")
-    while True:
-        a.refill()
-        b.refill()
-        room = a.count + b.count
-        if not room:
-            return
-        out = np.empty(room * RECORD_BYTES, np.uint8)
-        written = lib.ff_merge_records(
-            *(pointer(a.window, np.uint8, 0), a.count, a.ended),
-            *(pointer(b.window, np.uint8, 0), b.count, b.ended),
-            *(pointer(out, np.uint8, len(out)), room, used_a, used_b),
-        )
-        if written < 0:
-            raise CorruptTableError(
-                f"'{left.path}' and '{right.path}' both claim a result for the same position: "
-                "run 'fadefour solve' again"
-            )
-        a.use(used_a[0])
-        b.use(used_b[0])
-        if written:
-            yield out[: written * RECORD_BYTES]
-
-
-def count_merged(left: RecordFile, right: RecordFile) -> int:
-    """How many records the merge will have, by the codes alone. It trusts the files, which the
-    merge itself does not: a wrong count ends in an error there."""
-    common = 0
-    if left.count and right.count:
-        maps = [np.memmap(source.path, np.uint8, "r", HEADER_BYTES) for source in (left, right)]
-        common = lib.ff_count_common(
-            *(pointer(maps[0], np.uint8, left.count * RECORD_BYTES), left.count),
-            *(pointer(maps[1], np.uint8, right.count * RECORD_BYTES), right.count),
-        )
-    return left.count + right.count - int(common)
-
-
-def completed_chunks(rules: Rules, decided: Iterable[Bytes]) -> Iterator[Bytes]:
-    """The records of every position, from those of the decided ones; constant memory."""
-    source, window = iter(decided), np.empty(0, np.uint8)
-    ended = False
-    for first, end in _ranges(node_count(rules), NODES_AT_A_TIME):
-        while not ended and len(window) < (end - first) * RECORD_BYTES:
-            chunk = next(source, None)
-            if chunk is None:
-                ended = True
-            else:
-                window = np.concatenate([window, chunk])
-        out = np.empty((end - first) * RECORD_BYTES, np.uint8)
-        used = lib.ff_complete_records(
-            *(index_of(rules), first, end),
-            *(pointer(window, np.uint8, 0), len(window) // RECORD_BYTES),
-            pointer(out, np.uint8, len(out)),
-        )
-        window = window[used * RECORD_BYTES :]
-        yield out
-    if len(window):
-        code = int(window[:8].view(np.uint64)[0])
-        raise CorruptTableError(f"state code {code:#018x} is not a canonical position of {rules}")
-
-
-def merge(
-    folder: Path,
-    rules: Rules,
-    *,
-    complete: bool = False,
-    threads: int | None = None,
-    progress: Progress | None = None,
-) -> Manifest:
-    """Merges the X-win and Y-win files of a folder into its game tree."""
-    progress = progress or Silent()
-    wins = [open_records(data_path(folder, kind, rules), kind, rules) for kind in ("xwin", "ywin")]
-    count = node_count(rules) if complete else count_merged(*wins)
-    path = data_path(folder, "game_tree", rules)
-    progress.begin(path.name, count, "record")
-    done = 0
-    with (
-        Crew(threads) as checkers,
-        NewFile(path, "game_tree", rules, HEADER_BYTES + count * RECORD_BYTES) as new,
-        Crew(1) as reader,  # merges while this thread checksums and writes
-    ):
-        chunks = merged_chunks(wins[0], wins[1], checkers)
-        new.write(struct.pack("<Q", count))
-        for chunk in reader.ahead(completed_chunks(rules, chunks) if complete else chunks):
-            new.write(chunk)
-            done += len(chunk) // RECORD_BYTES
-            progress.reach(done)
-        manifest = new.commit({"records": count, "complete": complete, **_joined_counts(wins)})
-    progress.end(counted(count, "record", width=14))
-    return manifest
-
-
-def _joined_counts(wins: list[RecordFile]) -> dict[str, Any]:
-    joined: dict[str, Any] = {}
-    for source in wins:
-        for side in SIDES:
-            joined.setdefault(side, {}).update(source.manifest.counts.get(side, {}))
-    return joined

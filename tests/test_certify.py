@@ -357,7 +357,7 @@ def test_a_certificate_for_another_player_is_no_failed_check(
     game = game_of(table33.rules)
     searching = CanonicalPlayer(SearchPlayer(game, HashedNetwork(9), SearchConfig(sims=7)))
     for player, named in (
-        (perfect(table44), "is for 3x3_m3, table plays 4x4_m4"),
+        (perfect(table44), "is for 3x3_m3, but table plays 4x4_m4"),
         (network_player(HashedNetwork(9), table33.rules, sha256="cd" * 32), "cdcdcdcdcdcd"),
         (searching, "made with 0 simulations per move, not 7: leave --sims out"),
         (TablePlayer(table33), "symmetric"),

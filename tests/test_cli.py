@@ -308,7 +308,7 @@ def test_targets_that_cannot_be_written_are_refused_before_the_work(
     def too_late(*arguments: Any, **options: Any) -> None:
         raise AssertionError("work began")
 
-    for work in ("solve_variant", "count_values", "records.merge"):
+    for work in ("solve_variant", "count_values", "merge_wins"):
         monkeypatch.setattr(f"solver.commands.{work}", too_late)
     taken = tmp_path / "taken"
     for name in ("ywin_3x3_m3.data", "game_tree_3x3_m3.data"):

@@ -16,8 +16,9 @@ from solver.errors import InputError
 from solver.index import find_nodes, look_up_positions, node_count
 from solver.kernels import Crew
 from solver.manifest import NewFile
+from solver.merging import merge
 from solver.playout import Positions, is_open, winning_cells
-from solver.records import data_path, merge, open_records, swap_colours, write_wins
+from solver.records import data_path, open_records, swap_colours, write_wins
 from solver.retrograde import Solution, solve
 from solver.rules import Position, Rules
 from solver.table import RecordTable, open_table, write_table

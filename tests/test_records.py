@@ -304,7 +304,7 @@ def test_merging_takes_constant_memory(
     rules = Rules(4, 3, 3)
     for path in solved43.iterdir():
         (tmp_path / path.name).symlink_to(path)
-    monkeypatch.setattr(records, "NODES_AT_A_TIME", 1 << 13)
+    monkeypatch.setattr("solver.merging.NODES_AT_A_TIME", 1 << 13)
     monkeypatch.setattr(records, "CHUNK_BYTES", 1 << 16)
     tracemalloc.start()
     try:

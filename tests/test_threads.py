@@ -38,6 +38,7 @@ def solution(request: pytest.FixtureRequest) -> Solution:
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Records are written and read in many parts, so that several are at work at once."""
     monkeypatch.setattr("solver.records.NODES_AT_A_TIME", 1 << 10)
+    monkeypatch.setattr("solver.merging.NODES_AT_A_TIME", 1 << 10)
     monkeypatch.setattr("solver.records.CHUNK_BYTES", 1 << 10)
 
 

@@ -317,7 +317,7 @@ def test_something_else_in_a_files_place_gets_one_line_before_the_work(
         (run / name).mkdir(parents=True)
     monkeypatch.setattr(Run, "learn", lambda *_: pytest.fail("it learned"))
     ended = train("--run", run, *(["--resume"] if resume else TINY))
-    assert_one_line(ended, "run already" if name == "config.json" and not resume else name)
+    assert_one_line(ended, "already holds a run" if name == "config.json" and not resume else name)
 
 
 def test_a_folder_that_cannot_be_gets_one_line(train: Command, tmp_path: Path) -> None:
