@@ -92,7 +92,7 @@ class Header:
     @property
     def is_state(self) -> bool:
         """Whether it is the state that a run resumes from, not a network that plays."""
-        return "game" not in self.about
+        return "game" not in self.about or "kind" in self.about
 
 
 def read_tensors(

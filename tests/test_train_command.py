@@ -71,6 +71,14 @@ def assert_one_line(ended: Any, *names: str) -> None:
 # ---- what a run leaves behind --------------------------------------------------------
 
 
+@pytest.mark.parametrize("command", ["grade", "certify", "diagnose"])
+def test_the_state_of_a_run_is_called_that_where_a_network_is_needed(
+    fadefour: Command, finished: Path, command: str
+) -> None:
+    ended = fadefour(command, finished / "resume.safetensors")
+    assert_one_line(ended, "is the state of a run, not a network: give the run's best.safetensors")
+
+
 def test_a_run_ends_in_a_summary_and_leaves_its_best_network(
     train: Command, tmp_path: Path
 ) -> None:
