@@ -247,6 +247,24 @@ def test_targets_are_tried_before_the_work(
     refused(fadefour("certify", networks["small"], "--convert", "--data", tmp_path), "solve")
 
 
+def test_grade_says_what_it_drew(
+    fadefour: Command, solved33: Path, networks: dict[str, Path], tmp_path: Path
+) -> None:
+    png = tmp_path / "grade.png"
+    asked = ("grade", networks["small"], "--data", solved33, "--sample", "50", "--png", png)
+    assert fadefour(*asked).out.endswith(f"\n\nwrote {png}\n") and png.exists()
+    assert json.loads(fadefour(*asked, "--json").out)["png"] == str(png)
+
+
+def test_grade_says_why_positions_count_for_both_sides(
+    fadefour: Command, solved33: Path, networks: dict[str, Path]
+) -> None:
+    """6,565 with X to move and 7,953 with Y to move are more than all 8,344."""
+    words = "with all 6 pieces on the board counts both for X to move and for Y to move"
+    ended = fadefour("grade", networks["small"], "--data", solved33, "--all")
+    assert words in ended.out
+
+
 def test_a_verdict_is_printed_even_if_its_file_cannot_be_written(
     fadefour: Command,
     networks: dict[str, Path],

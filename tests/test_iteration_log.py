@@ -29,10 +29,20 @@ LINE = Iteration(
 
 def test_an_iteration_is_a_line_of_labelled_figures() -> None:
     assert summary(LINE) == (
-        "iter 12  first won 45, second 48, drawn 7  loss 1.234  match 54±7 %  Elo 1234"
-        "  accepted  14 s"
+        "iter  12  first won  45, second  48, drawn   7  loss 1.234  Elo 1234  accepted"
+        "  match 54±7 %  14 s"
     )
     assert "rejected" in summary(replace(LINE, accepted=False))
+
+
+def test_the_lines_of_a_run_are_columns() -> None:
+    games = replace(GAMES, first_wins=100, second_wins=0, draws=0)
+    even = replace(MATCH, score=0.5, pairs_by_colour=25)
+    line = replace(LINE, iteration=3, games=games, match=even, elo=-0.4, accepted=False)
+    texts = [summary(LINE), summary(line)]
+    for label in ("first won", "second", "drawn", "loss", "Elo", "match"):
+        assert len({text.index(label) for text in texts}) == 1, texts
+    assert "Elo    0 " in texts[1]
 
 
 @pytest.mark.parametrize("games", [1, 70, 500, 9_999, 99_999])
@@ -46,7 +56,13 @@ def test_a_line_fits_whatever_its_figures(games: int, iteration: int, elo: float
         line = replace(line, training=replace(TRAINING, loss=123.456))
         text = summary(line)
         assert len(text) <= WIDTH == 100
-        for needed in (f"iter {iteration} ", f"first won {games},", "match ", "Elo ", "accepted"):
+        for needed in (
+            f"iter {iteration:3} ",
+            f"first won {games:3},",
+            "match ",
+            "Elo ",
+            "accepted",
+        ):
             assert needed in text
 
 
@@ -58,7 +74,7 @@ def test_a_match_that_told_nothing_says_why(
     draws: tuple[int, int], by_colour: int, words: str
 ) -> None:
     match = replace(MATCH, score=0.5, draws=draws, pairs_by_colour=by_colour)
-    assert f"match {words}  " in summary(replace(LINE, match=match))
+    assert f"  match {words}" in summary(replace(LINE, match=match))
 
 
 class Screen(io.StringIO):

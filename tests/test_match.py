@@ -50,6 +50,17 @@ def test_search_beats_a_random_player(tmp_path: Path) -> None:
     assert match.to_dict()["opponent"] == "random"
 
 
+def test_a_run_goes_by_its_name(tmp_path: Path) -> None:
+    """Every run has a best.safetensors, so that name says nothing."""
+    (tmp_path / "one").mkdir()
+    Path(checkpoint(tmp_path, "connect4")).rename(tmp_path / "one" / "best.safetensors")
+    run = str(tmp_path / "one")
+    match = play_match(run, "random", games=2, sims=0)
+    assert (match.player, match.opponent) == ("one", "random")
+    match = play_match(run, checkpoint(tmp_path, "connect4", 1), games=2, sims=0)
+    assert (match.player, match.opponent) == ("one", "connect4-1")
+
+
 def test_the_difference_is_the_inverse_of_the_expected_score() -> None:
     for share, games in ((0.5, 10), (0.75, 40), (1.0, 20), (0.0, 20)):
         points = share * games + PRIOR_DRAWS / 2

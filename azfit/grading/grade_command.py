@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -228,9 +229,14 @@ def grade_drop_oldest_networks(request: DropOldestRequest, as_json: bool) -> Non
         texts.append(compare(grades))
     if grades[0].sample is not None:
         texts.append(cost_of_all(grades[0].total, cost))
-    show(as_json, {"grades": entries}, "\n\n".join(texts))
+    body: dict[str, Any] = {"grades": entries}
+    if request.png is not None:
+        body["png"] = str(request.png)
+    show(as_json, body, "\n\n".join(texts))
     if request.png is not None:
         draw_grade(request.png, grades[0])
+        if not as_json:
+            click.echo(f"\nwrote {request.png}")
 
 
 # ---- Connect Four -------------------------------------------------------------------------------

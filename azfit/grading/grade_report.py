@@ -87,12 +87,24 @@ def _interval(grade: Grade) -> list[str]:
     ]
 
 
+def _both_sides(grade: Grade) -> list[str]:
+    """Why the positions of X and Y to move add up to more than all."""
+    pieces = 2 * grade.rules.m
+    if pieces not in grade.by_pieces():
+        return []
+    return [
+        f"(A position with all {pieces} pieces on the board counts both for X to move and for Y "
+        "to move.)"
+    ]
+
+
 def text(grade: Grade, blunders: int = 10) -> str:
     """Everything a grade has to say, as text."""
     rows = [("", *HEAD), *((label, *_cells(group)) for label, group in _groups(grade))]
     parts = [
         f"{grade.name} on {grade.population} of {grade.rules.name}, each counted once\n",
         aligned(rows),
+        *_both_sides(grade),
         *_interval(grade),
         "",
     ]

@@ -108,7 +108,7 @@ class TrainingLog:
 
     def _say_at_step(self, label: str, metrics: Metrics) -> None:
         run = self._run
-        self.say(f"{run.seconds:7.0f} s  step {run.step:7,}  {label:<8}  {_in_words(metrics)}")
+        self.say(f"{run.seconds:6.0f} s  step {run.step:7,}  {label:<8}  {_in_words(metrics)}")
 
     def _write(self, kind: str, metrics: Metrics) -> None:
         run = self._run
@@ -143,10 +143,10 @@ def budget_spent(run: RunClock) -> str:
 FORMATS = {
     "positions_per_second": "{:,.0f} positions/s",
     "loss": "loss {:.4f}",
-    "keeping": "keeps result {:.4%}",
-    "optimal": "optimal {:.3%}",
+    "keeping": "keeps result {:9.4%}",
+    "optimal": "optimal {:7.2%}",
     "accuracy": "optimal {:.2%}",
-    "wdl_accuracy": "W/D/L {:.3%}",
+    "wdl_accuracy": "W/D/L {:7.2%}",
     "kl": "KL {:.4f}",
     "mined": "{:,.0f} positions mined",
     "mined_blunders": "{:,.0f} of them blunders",

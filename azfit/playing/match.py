@@ -99,15 +99,22 @@ def enough_openings(game: Game, count: int, rng: np.random.Generator) -> list[Op
 
 
 def _short_names(player: str, opponent: str) -> tuple[str, str]:
-    """The files' names, with enough of the path to distinguish them."""
-    files = [Path(name) if name == RANDOM else checkpoint_path(name) for name in (player, opponent)]
-    parts = [file.with_suffix("").parts for file in files]
+    """The names of the runs or files, with enough of the path to distinguish them."""
+    parts = [_path_of(name).parts for name in (player, opponent)]
     length = 1
     if parts[0] != parts[1]:
         while parts[0][-length:] == parts[1][-length:]:
             length += 1
     first, second = ("/".join(part[-length:]) for part in parts)
     return first, second
+
+
+def _path_of(name: str) -> Path:
+    """A run's folder, or a checkpoint without its suffix."""
+    if name == RANDOM:
+        return Path(name)
+    path = Path(name)
+    return path.resolve() if path.is_dir() else checkpoint_path(name).with_suffix("")
 
 
 def _common_game(checkpoints: list[str]) -> Game:

@@ -164,8 +164,8 @@ class _Session:
             return
         own = self.position.mover
         oldest = bool(own) and own[0] == cell and self._is_full()
-        why = "your oldest piece is there until you have moved" if oldest else "it is taken"
-        self.say(f"{typed} is not free: {why}. Choose one of {self._names()}.")
+        why = "is taken: your oldest piece is there until you have moved" if oldest else "is taken"
+        self.say(f"{typed} {why}. Choose one of {self._names()}.")
 
     def _is_full(self) -> bool:
         return len(self.position.mover) == self._rules.m
@@ -180,7 +180,7 @@ class _Session:
             best = self._table.best_moves(self.position)
             value = self._table.probe(self.position)
             names = " ".join(map(self._rules.cell_name, best))
-            self.say(f"Best: {names} ({outcome(value)}).")
+            self.say(f"Best: {names} for a {outcome(value)}.")
         else:
             cell = self._opponent.move(self.position)
             name = self._rules.cell_name(cell)

@@ -6,6 +6,7 @@ the command runs or shows its help, torch when it runs.
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -130,6 +131,9 @@ def self_play_command(
         run = self_play(config, run_folder, resume=resume, init=start, stream=stream)
     except KeyboardInterrupt:
         draw_finished_run(run_folder, sys.stderr)
+        if stream is not None and (run_folder / "config.json").exists():
+            run_name = shlex.quote(str(run_folder))
+            click.echo(f"to continue: fadefour self-play --run {run_name} --resume", err=True)
         raise
     report = report_on(run)
     show(as_json, report.to_dict(), str(report))

@@ -137,11 +137,15 @@ def summary(line: Iteration) -> str:
     games, training, match, seconds = line.games, line.training, line.match, line.phase_seconds
     assert games and training and match and seconds and line.elo is not None
     spent = sum(part or 0.0 for part in (seconds.play, seconds.training, seconds.match))
-    outcomes = f"first won {games.first_wins}, second {games.second_wins}, drawn {games.draws}"
-    score, elo = f"match {score_in_words(match)}", f"Elo {line.elo:.0f}"
-    loss, took = f"loss {training.loss:.3f}", f"{spent:.0f} s"
-    decision = "accepted" if line.accepted else "rejected"
-    parts = [f"iter {line.iteration}", outcomes, loss, score, elo, decision, took]
+    digits = len(str(games.played))
+    outcomes = (
+        f"first won {games.first_wins:{digits}}, second {games.second_wins:{digits}}, "
+        f"drawn {games.draws:{digits}}"
+    )
+    loss, elo = f"loss {training.loss:.3f}", f"Elo {round(line.elo):4}"
+    took, decision = f"{spent:.0f} s", "accepted" if line.accepted else "rejected"
+    score = f"match {score_in_words(match)}"
+    parts = [f"iter {line.iteration:3}", outcomes, loss, elo, decision, score, took]
     for least in (took, loss):
         if len("  ".join(parts)) > WIDTH:
             parts.remove(least)
