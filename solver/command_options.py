@@ -15,6 +15,7 @@ from solver.errors import InputError
 from solver.kernels import check_threads
 from solver.progress import Progress, Silent, for_terminal
 from solver.rules import Rules
+from solver.table import open_table
 
 Command = Callable[..., None]
 
@@ -100,8 +101,21 @@ table_option = click.option(
     "--table",
     "table_file",
     type=NamedPath(),
-    help="A .table or .data file to use instead of the folder's.",
+    help="A .table or .data file to use instead of the folder's; the variant is read from it.",
 )
+
+
+def variant_of(table_file: Path | None, rules: Rules) -> Rules:
+    """The variant of --table, if that names a file and --n, --m and --k were not typed."""
+    context = click.get_current_context()
+    typed = any(
+        context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+        for name in ("n", "m", "k")
+    )
+    if table_file is None or typed:
+        return rules
+    with open_table(table_file) as table:
+        return table.rules
 
 
 def show(as_json: bool, body: dict[str, Any], words: str) -> None:

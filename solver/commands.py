@@ -21,6 +21,7 @@ from solver.command_options import (
     refuse_typed,
     show,
     table_option,
+    variant_of,
     variant_options,
 )
 from solver.defense import MOST_POSITIONS, MOST_SEED, check_defense
@@ -123,7 +124,8 @@ def solve_command(
         as_json,
         {**statistics.to_dict(), "written": written},
         f"solved {rules.name}: {statistics.nodes:,} positions, {results.win:,} won, "
-        f"{results.lost:,} lost, {results.draw:,} drawn; the longest forced win or loss takes "
+        f"{results.lost:,} lost, {results.draw:,} drawn, {results.impossible:,} cannot occur; the "
+        f"longest forced win or loss takes "
         f"{counted_plies(statistics.deepest)}; wrote {', '.join(written)}",
     )
 
@@ -252,6 +254,7 @@ def verify_defense_command(
     Example:
       fadefour verify-defense --positions 1000 --seed 1
     """
+    rules = variant_of(table_file, rules)
     with open_table(table_file or folder, rules) as table:
         report = check_defense(
             table, positions, seed, threads=threads, progress=progress_for(as_json)
@@ -288,7 +291,7 @@ def probe_command(
 
     \b
     Examples:
-      fadefour probe "a1b2c3d4/a2a3b4 y"
+      fadefour probe "a1b2c3d1/a2a3b4 y"
       fadefour probe "-/- x" --n 3 --m 3
       fadefour probe --game connect4 44433
     """
@@ -297,6 +300,7 @@ def probe_command(
         refuse_typed("n", "m", "k", "data", "threads", "table_file")
         _probe_connect4(position, as_json)
         return
+    rules = variant_of(table_file, rules)
     parsed = Position.parse(position, rules)
     if parsed.is_impossible:
         raise InputError(impossible_message(parsed))

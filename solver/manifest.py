@@ -228,6 +228,7 @@ def open_manifest(path: Path, kind: str, remedy: str, rules: Rules | None = None
     """The manifest of an existing file, checked against the file's size and what is expected."""
     if not is_there(path):
         raise MissingTableError(f"'{path}' does not exist: {remedy}")
+    check_regular(path, kind)
     manifest = _read_manifest(path, remedy)
     if manifest.kind != kind:
         raise CorruptTableError(
@@ -238,7 +239,6 @@ def open_manifest(path: Path, kind: str, remedy: str, rules: Rules | None = None
             f"'{path}' was made for {manifest.rules.tag.split(';')[0]}, not for "
             f"{rules.tag.split(';')[0]}: {remedy}"
         )
-    check_regular(path, kind)
     size = path.stat().st_size
     if size != manifest.bytes:
         raise CorruptTableError(

@@ -128,7 +128,7 @@ def completed_chunks(rules: Rules, decided: Iterable[Bytes]) -> Iterator[Bytes]:
 
 
 def merge(
-    folder: Path,
+    folder: str | Path,
     rules: Rules,
     *,
     complete: bool = False,

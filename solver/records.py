@@ -43,8 +43,8 @@ WANTED: dict[str, int] = {"xwin": lib.FF_X_WINS, "ywin": lib.FF_Y_WINS, "game_tr
 SIDES = ("x_to_move", "y_to_move")
 
 
-def data_path(folder: Path, kind: str, rules: Rules) -> Path:
-    return folder / f"{kind}_{rules.name}.data"
+def data_path(folder: str | Path, kind: str, rules: Rules) -> Path:
+    return Path(folder) / f"{kind}_{rules.name}.data"
 
 
 def remedy_for(kind: str, rules: Rules, folder: Path) -> str:

@@ -45,8 +45,8 @@ BYTES_AT_A_TIME = 1 << 22
 RECORD = np.dtype([("code", "<u8"), ("dp", "i1", 2), ("depth", "<u2", 2)])
 
 
-def table_path(folder: Path, rules: Rules) -> Path:
-    return folder / f"solved_{rules.name}.table"
+def table_path(folder: str | Path, rules: Rules) -> Path:
+    return Path(folder) / f"solved_{rules.name}.table"
 
 
 def solve_command(rules: Rules, folder: Path, option: str = "") -> str:
@@ -55,7 +55,7 @@ def solve_command(rules: Rules, folder: Path, option: str = "") -> str:
     return f"run 'fadefour solve {variant} --data {folder}{option and ' ' + option}'"
 
 
-def write_table(folder: Path, solution: Solution) -> Manifest:
+def write_table(folder: str | Path, solution: Solution) -> Manifest:
     """Writes the dense table of a solved variant."""
     table, path = solution.table, table_path(folder, solution.rules)
     with NewFile(path, "table", solution.rules, len(table)) as new:
@@ -252,7 +252,7 @@ def open_table(path: str | Path = "data", rules: Rules | None = None) -> TableFi
                 f"'{path}' has one player's wins only: run 'fadefour merge' and open the game tree"
             )
         return RecordTable(open_records(path, "game_tree", rules))
-    if path.suffix == ".table" or path.is_file():
+    if path.suffix == ".table" or (path.exists() and not path.is_dir()):
         return DenseTable(path, rules)
     wanted = rules or Rules()
     if is_there(table_path(path, wanted)):

@@ -111,7 +111,7 @@ def estimate_folder(folder: Path, rules: Rules) -> Estimate:
 
 
 def verify_folder(
-    folder: Path,
+    folder: str | Path,
     rules: Rules,
     *,
     threads: int | None = None,
@@ -123,7 +123,7 @@ def verify_folder(
     verify, NoRoomError if the table does not fit into memory.
     """
     with Crew(threads) as crew:
-        return _Run(folder, rules, crew, progress or Silent()).verify()
+        return _Run(Path(folder), rules, crew, progress or Silent()).verify()
 
 
 @dataclass

@@ -197,6 +197,31 @@ def test_probe_reads_a_table_or_a_game_tree_by_name(solved33: Path, fadefour: Fa
     assert answers[0] == answers[1] == probe(fadefour, solved33, "a1/b2 x")
 
 
+@pytest.mark.parametrize("name", ["solved_3x3_m3.table", "game_tree_3x3_m3.data"])
+def test_the_variant_is_read_from_the_table_that_is_named(
+    solved33: Path, fadefour: Fadefour, name: str
+) -> None:
+    ended = fadefour("probe", "-/- x", "--table", solved33 / name)
+    assert ended.code == 0 and "X to move, win in 13 plies" in ended.out, ended.err
+    ended = fadefour("verify-defense", "--positions", 10, "--table", solved33 / name)
+    assert ended.code == 0, ended.err
+    ended = fadefour("probe", "-/- x", "--m", 4, "--table", solved33 / name)
+    assert ended.code == 2 and "was made for drop-oldest n=3 m=3 k=3" in ended.err
+
+
+def test_a_device_is_not_called_a_folder_without_a_table(fadefour: Fadefour) -> None:
+    ended = fadefour("probe", "-/- x", "--table", "/dev/urandom")
+    assert ended.err == "fadefour: cannot read table '/dev/urandom': it is a device\n"
+
+
+def test_the_counts_of_a_solve_add_up(tmp_path: Path, fadefour: Fadefour) -> None:
+    ended = fadefour("solve", *VARIANT33, "--data", tmp_path, "--table-only")
+    numbers = [int(word.replace(",", "")) for word in re.findall(r"\d[\d,]* (?=[a-z])", ended.out)]
+    positions, won, lost, drawn, impossible = numbers[:5]
+    assert positions == won + lost + drawn + impossible == 9_910
+    assert "720 cannot occur" in ended.out
+
+
 # ---- bad use ------------------------------------------------------------------------------------
 
 BAD_USE: dict[str, tuple[str, ...]] = {
@@ -222,7 +247,8 @@ BAD_USE: dict[str, tuple[str, ...]] = {
     "nothing to verify": ("verify", "--n", "4", "--m", "2"),
     "missing file": ("probe", "-/- x", *VARIANT33, "--table", "nowhere.table"),
     "missing records": ("probe", "-/- x", *VARIANT33, "--table", "nowhere.data"),
-    "table of other rules": ("probe", "-/- x", "--table", "DATA/solved_3x3_m3.table"),
+    "table of other rules": ("probe", "-/- x", "--n", "4", "--table", "DATA/solved_3x3_m3.table"),
+    "device as table": ("probe", "-/- x", "--table", "/dev/urandom"),
     "no threads": ("solve", *VARIANT33, "--threads", "0"),
     "less than no threads": ("verify", *VARIANT33, "--threads", "-1"),
     "too many threads": ("stats", *VARIANT33, "--threads", "100000"),

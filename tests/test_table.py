@@ -15,9 +15,11 @@ from solver import (
     MissingTableError,
     Position,
     Rules,
+    merge,
     open_table,
     solve,
     symmetry_of,
+    verify_folder,
     write_table,
 )
 from solver.index import look_up_positions, node_count
@@ -156,6 +158,14 @@ def test_impossible_and_foreign_positions_are_refused(default):
     assert default.get(impossible, None) is None
     with pytest.raises(InputError, match="the table is for"):
         default.probe(Rules(3, 3, 3).start())
+
+
+def test_a_folder_may_be_text(tmp_path, in_memory):
+    folder, rules = str(tmp_path), in_memory.rules
+    write_table(folder, in_memory)
+    assert verify_folder(folder, rules).ok
+    with pytest.raises(MissingTableError, match=r"xwin_3x3_m3\.data"):
+        merge(folder, rules)
 
 
 def test_a_missing_table_says_what_to_run(tmp_path):
