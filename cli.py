@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from typing import NoReturn
 
@@ -34,6 +35,7 @@ def main() -> None:
     """Runs a command. Bad use or input: one line, exit code 2. A failed check: exit code 1."""
     from solver.errors import FadefourError
 
+    open_closed_streams()
     output = sys.stdout
     try:
         add_commands()
@@ -62,6 +64,18 @@ def main() -> None:
         if reason is None:  # a bug of our own
             raise
         end(reason, 2)
+
+
+def open_closed_streams() -> None:
+    """Sends what would go to a closed standard stream nowhere. Otherwise the next file to be opened
+    would take its number, and receive the messages of libraries."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free: this one
+            mode = "r" if name == "stdin" else "w"
+            setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115 - for good
 
 
 def end(message: str, code: int) -> NoReturn:

@@ -33,6 +33,8 @@ def checkpoint_path(name: str | Path) -> Path:
     """
     if name == SHIPPED:
         return _SHIPPED_FILE
+    if name == "":
+        raise InputError("'' is not a network: give a checkpoint, a run's folder, or 'shipped'")
     path = Path(name)
     if not path.is_dir():
         return path

@@ -309,11 +309,19 @@ def probe_command(
     show(as_json, report.to_dict(), str(report))
 
 
+# Plies from which a Connect Four position is solved within seconds.
+SOON_SOLVED = 5
+
+
 def _probe_connect4(text_of_position: str, as_json: bool) -> None:
     from solver.connect4 import Connect4Position, Connect4Solver
     from solver.connect4.text import Connect4Report
 
+    if not text_of_position.strip():
+        raise InputError("position '' is empty: give - for the empty board")
     position = Connect4Position.parse(text_of_position)
+    if len(position.columns) < SOON_SOLVED and not as_json:
+        on_stderr("solving; a position so close to the empty board can take a minute or more")
     with Connect4Solver() as solver:
         report = Connect4Report.of(solver, position)
     show(as_json, report.to_dict(), str(report))

@@ -15,6 +15,7 @@ from typing import Literal
 
 from solver.checks import integer
 from solver.errors import InputError
+from solver.wording import quoted
 
 Side = Literal["x", "y"]
 
@@ -130,8 +131,8 @@ class Position:
         )
         if not match:
             raise InputError(
-                f"position {text!r} is not of the form 'X-queue/Y-queue side', oldest piece first, "
-                "- for no pieces: for example 'a1b2/c3 y' or '-/- x'"
+                f"position {quoted(text)} is not of the form 'X-queue/Y-queue side', oldest piece "
+                "first, - for no pieces: for example 'a1b2/c3 y' or '-/- x'"
             )
         side: Side = "x" if match[3] in "xX" else "y"
         queues = ["" if queue == "-" else queue for queue in match.groups()[:2]]
@@ -198,16 +199,17 @@ def _check(position: Position) -> None:
     names = [rules.cell_name(cell) for cell in (*x, *y)]
     for name in names:
         if names.count(name) > 1:
-            raise InputError(f"two pieces on {name} in '{position}'")
+            raise InputError(f"two pieces on {name} in {quoted(str(position))}")
     for owner, queue in (("X", x), ("Y", y)):
         if len(queue) > rules.m:
             raise InputError(
-                f"{owner} has {len(queue)} pieces in '{position}': with m={rules.m} "
+                f"{owner} has {len(queue)} pieces in {quoted(str(position))}: with m={rules.m} "
                 f"at most {rules.m} are on the board"
             )
     full = len(x) == len(y) == rules.m
     if not full and len(x) - len(y) != (position.to_move == "y"):
         raise InputError(
-            f"X has {len(x)} and Y {len(y)} pieces in '{position}': X moves when the numbers are "
-            f"equal, Y when X has one more, and either side only when both have m={rules.m}"
+            f"X has {len(x)} and Y {len(y)} pieces in {quoted(str(position))}: X moves when the "
+            "numbers are equal, Y when X has one more, and either side only when both have "
+            f"m={rules.m}"
         )

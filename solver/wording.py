@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+# Characters of a value that a message repeats: the longest position is shorter.
+MOST_QUOTED = 80
+
+
+def quoted(text: object) -> str:
+    """A value that was typed, as a message repeats it: in quotes, its middle left out if long."""
+    words = repr(text)
+    return words if len(words) <= MOST_QUOTED else f"{words[:40]}...{words[-20:]}"
+
 
 def counted(number: int, noun: str, plural: str | None = None, width: int = 0) -> str:
     """``1 piece``, ``2,000 pieces``; an irregular plural is given, and the width of the number."""

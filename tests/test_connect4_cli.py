@@ -18,6 +18,8 @@ from slow import ASKED_FOR
 
 from solver.connect4 import Connect4Position, Connect4Solver
 from solver.connect4.sets import SETTING, SetCheck, read_set, set_files, verify_sets
+from solver.connect4.solver import Connect4Value
+from solver.connect4.text import Connect4Report
 from solver.errors import FadefourError
 
 Command = Callable[..., Any]
@@ -160,6 +162,8 @@ def test_a_bad_line_of_a_set_is_named(
         (("probe", "--game", "connect4", "44", "--n", 3), "--n"),
         (("probe", "--game", "connect4", "44", "--table", "x"), "--table"),
         (("probe", "--game", "chess", "44"), "chess"),
+        (("probe", "--game", "connect4", ""), "give - for the empty board"),
+        (("probe", "--game", "connect4", " "), "give - for the empty board"),
         (("verify", "--game", "connect4"), "FILES"),
         (("verify", "--game", "connect4", "none.txt"), "none.txt"),
         (("verify", "--game", "connect4", "none.txt", "--data", "data"), "--data has no effect"),
@@ -177,6 +181,27 @@ def test_bad_use_gets_one_line_and_exit_code_2(
     ended = fadefour(*arguments)
     assert ended.code == 2 and ended.out == ""
     assert len(ended.err.strip().splitlines()) == 1 and names in ended.err
+
+
+def test_a_long_line_is_not_repeated_whole(fadefour: Command, tmp_path: Path) -> None:
+    path = tmp_path / "set.txt"
+    for content in ("[" * 100_000, "4" * 10 + "x" * 100_000 + " 3", "44 " + "9" * 100_000):
+        path.write_text(content)
+        ended = fadefour("verify", "--game", "connect4", path)
+        assert ended.code == 2 and "set.txt, line 1: " in ended.err
+        assert len(ended.err) < 400
+
+
+def test_a_search_near_the_empty_board_says_that_it_takes_long(
+    fadefour: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The searches themselves are left out: the empty board takes a minute."""
+    value = Connect4Value("win", 41, 1)
+    report = Connect4Report(Connect4Position(), value, [], [])
+    monkeypatch.setattr(Connect4Report, "of", lambda solver, position: report)
+    assert "a minute" in fadefour("probe", "--game", "connect4", "-").err
+    assert fadefour("probe", "--game", "connect4", "-", "--json").err == ""
+    assert fadefour("probe", "--game", "connect4", "444333").err == ""
 
 
 def test_a_set_without_positions_or_text_is_refused(tmp_path: Path) -> None:

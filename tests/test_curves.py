@@ -76,6 +76,8 @@ def test_zero_errors_are_in_the_picture(
                 assert left - 1 <= x <= left + width + 1
                 assert bottom - 1 <= y <= bottom + height + 1
         assert 0.0 in axis.get_yticks()
+        widths = [line.get_linewidth() for line in axis.lines]
+        assert widths == sorted(set(widths), reverse=True), "equal curves would hide each other"
 
 
 def test_figures_that_are_no_numbers_are_left_out(

@@ -106,6 +106,9 @@ def test_a_run_is_accepted_wherever_a_checkpoint_is(
     assert played.code == 0 and "run is the other side" in played.out, played.err
     new = ("--run", tmp_path / "new", "--game", "connect4")
     refused(fadefour("self-play", "--init", run, *new), "drop-3-3-3")  # the network was read
+    for command in (("grade",), ("certify",), ("match", small), ("play", "--against")):
+        refused(fadefour(*command, ""), "''")  # it would be the current folder
+    refused(fadefour("self-play", "--init", "", *new), "''")
     (tmp_path / "empty").mkdir()
     for command in (("grade",), ("certify",), ("match", small), ("play", "--against")):
         refused(fadefour(*command, tmp_path / "empty"), "best.safetensors")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -42,6 +43,15 @@ def test_a_full_disk_behind_stdout_is_one_line(solved33: Path, command: tuple[st
         ended = run_script(full, *command, *data)
     assert ended.stderr == "fadefour: cannot write the output: No space left on device\n"
     assert ended.returncode == 2
+
+
+@pytest.mark.parametrize("closed", ["2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_do_not_stop_the_work(tmp_path: Path, closed: str) -> None:
+    """A file opened in the place of a closed standard error would receive its messages."""
+    command = shlex.join([sys.executable, SCRIPT, "solve", *VARIANT33, "--data", str(tmp_path)])
+    ended = subprocess.run(f"{command} {closed}", shell=True, check=False, capture_output=True)
+    assert ended.returncode == 0 and ended.stderr == b""
+    assert (tmp_path / "ywin_3x3_m3.data").exists()
 
 
 def test_a_reader_that_has_seen_enough_ends_a_command_quietly(solved33: Path) -> None:

@@ -96,6 +96,13 @@ def test_bad_positions_are_refused_in_one_line_that_names_the_value(text, names)
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.parametrize("text", ["a1" * 5000, "a1" * 5000 + "/- y", "z9" * 5000 + "/- y"])
+def test_a_long_text_is_not_repeated_whole(text):
+    with pytest.raises(InputError) as refused:
+        Position.parse(text)
+    assert len(str(refused.value)) < 300
+
+
 @pytest.mark.parametrize(
     "variant", [(2, 2, 2), (6, 4, 4), (4, 8, 4), (4, 1, 2), (3, 3, 4), (4, 4, 1)]
 )

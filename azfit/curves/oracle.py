@@ -21,6 +21,10 @@ MOST_CONFIG_BYTES = 1 << 20
 SMALLEST_DECADE = 1e-5
 
 
+# The first curve is the widest, so that it shows behind one that is equal.
+WIDTHS = (3.5, 2.0, 1.5, 1.0)
+
+
 @dataclass(frozen=True)
 class Curve:
     """Seconds since the run began, and a value at each."""
@@ -52,9 +56,10 @@ def draw_oracle_run(metrics_path: Path, png: Path) -> None:
         axis.set_title(panel.title)
         axis.set_xlabel("seconds" if short else "minutes")
         axis.grid(alpha=0.3)
-        for curve in panel.curves:
+        for number, curve in enumerate(panel.curves):
             times = [second if short else second / 60 for second in curve.seconds]
-            axis.plot(times, curve.values, marker=".", label=curve.label, clip_on=False, zorder=3)
+            look = {"marker": ".", "linewidth": WIDTHS[number], "markersize": 4 * WIDTHS[number]}
+            axis.plot(times, curve.values, label=curve.label, clip_on=False, zorder=3, **look)
         _scale(axis, panel)
         if panel.curves:
             axis.legend()
@@ -73,7 +78,7 @@ def _evaluated_positions(folder: Path) -> str:
 
 
 def _panels(metrics: list[dict[str, Any]], held_out: str) -> list[Panel]:
-    losses = {"loss": "all", "kl": "policy, KL", "wdl": "win/draw/loss", "moves": "moves"}
+    losses = {"loss": "total", "kl": "policy, KL", "wdl": "win/draw/loss", "moves": "moves"}
     training = [_curve(metrics, "training", name, label) for name, label in losses.items()]
     panels = [Panel("loss (training)", [curve for curve in training if curve], False)]
     for name, title in (

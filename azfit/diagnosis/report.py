@@ -232,8 +232,9 @@ def _rest(figures: Figures) -> str:
         lines.append(f"the gate accepted {gate.rate:.0%} of {candidates}{halves}")
     if (buffer := figures.buffer) is not None and buffer.iterations_held is not None:
         lines.append(
-            f"the buffer of {buffer.capacity:,} positions holds {buffer.iterations_held:,.0f} "
-            f"iterations of {buffer.positions_per_iteration:,.0f}"
+            f"the buffer of {buffer.capacity:,} positions has room for "
+            f"{buffer.iterations_held:,.0f} iterations of "
+            f"{buffer.positions_per_iteration:,.0f} positions each"
         )
     lines.append(judge_line(figures.truth.available, figures.truth.judge))
     return "\n".join(lines)

@@ -12,6 +12,7 @@ from functools import cached_property
 
 from solver.checks import integer
 from solver.errors import InputError
+from solver.wording import quoted
 
 COLUMNS, ROWS = 7, 6
 CELLS = COLUMNS * ROWS
@@ -77,8 +78,8 @@ class Connect4Position:
         for letter in played:
             if letter not in "1234567":
                 raise InputError(
-                    f"{letter!r} in position {text!r} is not a column: give the columns played, "
-                    "1 to 7, for example '44433', or - for the empty board"
+                    f"{letter!r} in position {quoted(text)} is not a column: give the columns "
+                    "played, 1 to 7, for example '44433', or - for the empty board"
                 )
         return cls(tuple(map(int, played)))
 

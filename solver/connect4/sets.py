@@ -22,6 +22,7 @@ from solver.connect4.solver import HIGHEST, Connect4Solver
 from solver.errors import InputError
 from solver.progress import Progress, Silent
 from solver.storage import read_text_file
+from solver.wording import quoted
 
 SETTING = "FADEFOUR_CONNECT4_SETS"
 
@@ -54,7 +55,7 @@ def read_set(path: Path) -> list[Scored]:
         words = line.split()
         try:
             if len(words) != 2:
-                raise InputError(f"{line.strip()!r}: a line is MOVES SCORE, as in '44433 -3'")
+                raise InputError(f"{quoted(line.strip())}: a line is MOVES SCORE, as in '44433 -3'")
             scored.append(Scored(Connect4Position.parse(words[0]), _score(words[1])))
         except InputError as error:
             raise InputError(f"{path}, line {number}: {error}") from None
@@ -66,7 +67,7 @@ def read_set(path: Path) -> list[Scored]:
 def _score(text: str) -> int:
     score = int(text) if re.fullmatch(r"[+-]?[0-9]{1,2}", text) else HIGHEST
     if abs(score) >= HIGHEST:
-        raise InputError(f"score {text!r}: scores are -{HIGHEST - 1} to {HIGHEST - 1}")
+        raise InputError(f"score {quoted(text)}: scores are -{HIGHEST - 1} to {HIGHEST - 1}")
     return score
 
 
