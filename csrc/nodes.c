@@ -130,34 +130,6 @@ void ff_look_up_positions(const ff_index *index, const uint64_t *nodes, uint64_t
     }
 }
 
-void ff_list_positions(const ff_index *index, uint64_t first, uint64_t count, int8_t *x,
-                       int8_t *y, int8_t *to_move) {
-    const uint64_t m = (uint64_t)index->rules.m, end = first + count;
-    for (uint64_t node = first, i = 0; node < end;) {
-        int pieces = ff_slice_of(index, node);
-        ff_reader reader;
-        ff_reader_init(&reader, index, pieces, node - index->slice_base[pieces]);
-        for (; node < end && node < index->slice_base[pieces + 1]; node++, i++) {
-            const ff_queues queues = ff_queues_of(reader.cells, pieces);
-            ff_write_position(&index->rules, &queues, x + i * m, y + i * m, to_move + i);
-            ff_reader_next(&reader);
-        }
-    }
-}
-
-void ff_list_codes(const ff_index *index, uint64_t first, uint64_t count, uint64_t *codes) {
-    const uint64_t end = first + count;
-    for (uint64_t node = first; node < end;) {
-        int pieces = ff_slice_of(index, node);
-        ff_reader reader;
-        ff_reader_init(&reader, index, pieces, node - index->slice_base[pieces]);
-        for (; node < end && node < index->slice_base[pieces + 1]; node++) {
-            *codes++ = ff_reader_code(&reader);
-            ff_reader_next(&reader);
-        }
-    }
-}
-
 void ff_look_up_codes(const ff_index *index, const uint64_t *nodes, uint64_t count,
                       uint64_t *codes) {
     for (uint64_t i = 0; i < count; i++) {

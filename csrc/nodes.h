@@ -20,15 +20,11 @@ uint64_t ff_find_nodes(const ff_index *index, const int8_t *x, const int8_t *y,
                        const int8_t *to_move, uint64_t count, uint64_t *nodes,
                        uint8_t *transforms);
 
-/* The canonical positions of nodes first .. first + count - 1, a full one with
- * X to move; and of any list of nodes. */
-void ff_list_positions(const ff_index *index, uint64_t first, uint64_t count, int8_t *x,
-                       int8_t *y, int8_t *to_move);
+/* The canonical positions of nodes, a full one with X to move. */
 void ff_look_up_positions(const ff_index *index, const uint64_t *nodes, uint64_t count,
                           int8_t *x, int8_t *y, int8_t *to_move);
 
-/* State codes of nodes first .. first + count - 1, and of any list of nodes. */
-void ff_list_codes(const ff_index *index, uint64_t first, uint64_t count, uint64_t *codes);
+/* The state codes of nodes. */
 void ff_look_up_codes(const ff_index *index, const uint64_t *nodes, uint64_t count,
                       uint64_t *codes);
 

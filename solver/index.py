@@ -165,11 +165,6 @@ def check_nodes(nodes: Uint64Array, rules: Rules) -> Uint64Array:
     return np.ascontiguousarray(nodes)
 
 
-def _check_range(first: int, count: int, rules: Rules) -> None:
-    if first < 0 or count < 0 or first + count > node_count(rules):
-        raise InputError(f"nodes {first} to {first + count}: there are {node_count(rules)}")
-
-
 def look_up_positions(nodes: Uint64Array, rules: Rules) -> tuple[Int8Array, Int8Array, Int8Array]:
     """The canonical positions of nodes; a full one is given with X to move."""
     nodes, count = check_nodes(nodes, rules), len(nodes)
@@ -184,30 +179,6 @@ def look_up_positions(nodes: Uint64Array, rules: Rules) -> tuple[Int8Array, Int8
         pointer(to_move, np.int8, count),
     )
     return x, y, to_move
-
-
-def list_positions(first: int, count: int, rules: Rules) -> tuple[Int8Array, Int8Array, Int8Array]:
-    """The canonical positions of consecutive nodes; faster than looking them up one by one."""
-    _check_range(first, count, rules)
-    x, y = np.empty((count, rules.m), np.int8), np.empty((count, rules.m), np.int8)
-    to_move = np.empty(count, np.int8)
-    lib.ff_list_positions(
-        index_of(rules),
-        first,
-        count,
-        pointer(x, np.int8, count),
-        pointer(y, np.int8, count),
-        pointer(to_move, np.int8, count),
-    )
-    return x, y, to_move
-
-
-def list_codes(first: int, count: int, rules: Rules) -> Uint64Array:
-    """The state codes of consecutive nodes, uint64 [count], in rising order."""
-    _check_range(first, count, rules)
-    codes = np.empty(count, np.uint64)
-    lib.ff_list_codes(index_of(rules), first, count, pointer(codes, np.uint64, count))
-    return codes
 
 
 def look_up_codes(nodes: Uint64Array, rules: Rules) -> Uint64Array:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from consecutive_nodes import positions_from
 from numpy.typing import NDArray
 from slow import ASKED_FOR
 
@@ -28,7 +29,7 @@ from azfit.network import (
 )
 from solver import Rules
 from solver.errors import CorruptTableError, FadefourError, InputError, MissingTableError
-from solver.index import list_positions, position_at
+from solver.index import position_at
 
 SMALL: dict[str, Any] = {"width": 32, "blocks": 1, "max_plies": 10}
 CONFIGS = [
@@ -334,7 +335,7 @@ def test_an_unknown_back_end_is_refused() -> None:
 def test_boards_that_share_the_body_get_the_same_answers() -> None:
     """Consecutive nodes, most of which differ only in the piece about to leave."""
     rules, game = Rules(), DropOldest(4, 4, 4)
-    arrays = list_positions(50_000_000, 1500, rules)
+    arrays = positions_from(50_000_000, 1500, rules)
     boards = [position_at(*arrays, row, rules) for row in range(1500)]
     states = [game.state(board) for board in boards if not board.is_impossible]
     planes = game.planes(np.stack(states))

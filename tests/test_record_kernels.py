@@ -6,14 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from consecutive_nodes import codes_from, positions_from
 from numpy.typing import NDArray
 from test_index import mover_has_line
 
 from solver import Rules, solve, swap_colours
 from solver.index import (
     find_nodes,
-    list_codes,
-    list_positions,
     look_up_positions,
     node_count,
     slice_bases,
@@ -114,7 +113,7 @@ def first_nodes_of_groups(rules: Rules) -> Iterator[tuple[int, NDArray[np.uint64
         seen: set[int] = set()
         for rank in ranks:
             low = max(0, rank - rules.n**4)
-            codes = list_codes(first + low, min(2 * rules.n**4, size - low), rules)
+            codes = codes_from(first + low, min(2 * rules.n**4, size - low), rules)
             group = codes[rank - low] >> shift
             if int(group) not in seen:
                 seen.add(int(group))
@@ -142,8 +141,8 @@ def test_behind_a_record_just_the_canonical_codes_of_its_group_are_taken(rules: 
 def test_a_result_is_taken_just_where_the_lines_allow_it(rules: Rules) -> None:
     """Over: the opponent has a line and the mover none. Not over: neither has one."""
     total = node_count(rules)
-    x, y, x_or_y = list_positions(0, total, rules)
-    codes, full = list_codes(0, total, rules), np.arange(total) >= slice_bases(rules)[2 * rules.m]
+    x, y, x_or_y = positions_from(0, total, rules)
+    codes, full = codes_from(0, total, rules), np.arange(total) >= slice_bases(rules)[2 * rules.m]
     for side in (0, 1):
         can_move = full | (x_or_y == side)
         sides = np.full(total, side, np.int8)
@@ -177,9 +176,9 @@ def first_difference(
 def test_a_table_byte_is_compared_with_just_the_records_that_speak_of_it(rules: Rules) -> None:
     """A node is spoken of under its own code, and a full one for Y to move under another."""
     table, total = solve(rules).table, node_count(rules)
-    x, y, to_move = list_positions(0, total, rules)
+    x, y, to_move = positions_from(0, total, rules)
     records = np.zeros(total, RECORD)
-    records["code"] = list_codes(0, total, rules)
+    records["code"] = codes_from(0, total, rules)
     full = np.arange(total) >= slice_bases(rules)[2 * rules.m]
     speaks_of = {0: np.arange(total), 1: np.arange(total)}
     sides = np.ones(total, np.int8)
@@ -217,7 +216,7 @@ def test_a_players_file_is_compared_with_that_players_wins_alone(wanted: int) ->
     x_wins = (table[nodes] % 2 == 0) == (sides == 0)
     for node, side, x_wins_it in list(zip(nodes, sides, x_wins, strict=True))[::7]:
         record = np.zeros(1, RECORD)
-        record["code"] = list_codes(int(node), 1, rules)
+        record["code"] = codes_from(int(node), 1, rules)
         ours = x_wins_it == (wanted == lib.FF_X_WINS)
         assert first_difference(rules, record, wanted, table)[0] == (0 if ours else 1)
         record[f"dp{side}"], record[f"depth{side}"] = 1 if x_wins_it else -1, table[node] - 1

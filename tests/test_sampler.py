@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
+from consecutive_nodes import codes_from
 from numpy.typing import NDArray
 
 from azfit.games import DropOldest
@@ -17,7 +18,6 @@ from azfit.oracle.sampler import Batch, SampleMix, Sampler, byte_shares, label_n
 from solver import Rules, find_nodes, open_table, solve, symmetry_of, write_table
 from solver.errors import InputError
 from solver.index import (
-    list_codes,
     look_up_codes,
     node_count,
     position_of,
@@ -155,7 +155,7 @@ def test_beginnings_are_all_pairs_that_break_the_symmetry_in_order(rules: Rules)
         if min(images) == pair and images.count(pair) == 1:
             expected.append(pair)
     for pieces in range(2, 6):
-        codes = list_codes(slice_bases(rules)[pieces], slice_sizes(rules)[pieces], rules)
+        codes = codes_from(slice_bases(rules)[pieces], slice_sizes(rules)[pieces], rules)
         of_two = codes >> np.uint64(48)  # the number of pieces and the first two cells
         listed = beginnings_of(rules, pieces)
         assert [pair for pair, _ in listed] == expected
