@@ -80,8 +80,8 @@ READERS = {
         ("verify", "--game", "connect4", SETS, "--json"): (SETS,),
         ("grade", "net.safetensors", *DATA, "--json"): ("net.safetensors", TABLE),
         ("certify", "net.safetensors", *DATA, "--json"): ("net.safetensors",),
-        ("certify", "--check", "net.certificate.npz", *VARIANT33, "--json"): (
-            "net.certificate.npz",
+        ("certify", "--check", "x_net.certificate.npz", *VARIANT33, "--json"): (
+            "x_net.certificate.npz",
         ),
         ("match", "net.safetensors", "random", "--games", "2", "--json"): ("net.safetensors",),
         ("play", "--against", "net.safetensors", *DATA): ("net.safetensors",),

@@ -6,6 +6,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -98,7 +99,7 @@ def test_a_run_is_accepted_wherever_a_checkpoint_is(
     assert [first["player"], second["player"]] == ["run", "small"]
     certified = fadefour("certify", run, "--as", "x")
     assert certified.code == 1
-    assert (run / "best.certificate.npz").exists() and str(run) in certified.out
+    assert (run / "x_best.certificate.npz").exists() and str(run) in certified.out
     match = fadefour("match", run, networks["other"], "--games", 2, "--sims", 0, "--json")
     assert match.code == 0 and json.loads(match.out)["games"] == 2, match.err
     monkeypatch.setattr("sys.stdin", io.StringIO("quit\n"))
@@ -248,6 +249,18 @@ def test_targets_are_tried_before_the_work(
         refused(fadefour("grade", networks["small"], *data, "--png", target), "cannot write")
         refused(fadefour("certify", networks["small"], *data, "--out", target), "cannot write")
     refused(fadefour("certify", networks["small"], "--convert", "--data", tmp_path), "solve")
+
+
+def test_the_certificates_of_the_two_colours_do_not_replace_each_other(
+    fadefour: Command, networks: dict[str, Path], tmp_path: Path
+) -> None:
+    network = Path(shutil.copy(networks["small"], tmp_path))
+    for colour in ("x", "y"):
+        file = tmp_path / f"{colour}_small.certificate.npz"
+        assert f"written to {file}\n" in fadefour("certify", network, "--as", colour).out
+        assert fadefour("certify", "--check", file).code == 0
+    named = tmp_path / "named.npz"
+    assert f"written to {named}\n" in fadefour("certify", network, "--as", "y", "--out", named).out
 
 
 def test_grade_says_what_it_drew(

@@ -107,7 +107,7 @@ def certify_command(
         table = dense(opened.enter_context(open_table(folder, rules))) if convert else None
         player = load_player(checkpoint, sims, threads)
         certificates = certify(player, side, progress=progress)
-        written, failure = _written(certificates, files, compact)
+        written, failure = _written(certificates, files, compact, out is not None)
         if table is not None:
             try:
                 converted = conversion(player, table, progress=progress)
@@ -161,7 +161,8 @@ def _rules_of(checkpoint: str, variant: TypedVariant) -> Rules:
 
 
 def _files(checkpoint: str, out: Path | None) -> dict[str, Path]:
-    """Where the certificate for these sides would go; one for both sides has the plain name."""
+    """Where the certificate for these sides would go; one for both sides has the plain name, and so
+    has the only one if --out was given."""
     if out is not None:
         base = out
     elif checkpoint == SHIPPED:
@@ -173,7 +174,7 @@ def _files(checkpoint: str, out: Path | None) -> dict[str, Path]:
 
 
 def _written(
-    certificates: Sequence[Certificate], files: dict[str, Path], compact: bool
+    certificates: Sequence[Certificate], files: dict[str, Path], compact: bool, is_named: bool
 ) -> tuple[list[Path | None], FadefourError | None]:
     """The file of each certificate, or None for one that could not be written, and why."""
     from azfit.grading.certificate import write_certificate
@@ -181,7 +182,8 @@ def _written(
     written: list[Path | None] = []
     failure = None
     for certificate in certificates:
-        path = files["" if len(certificates) == 1 else certificate.sides]
+        sides = "" if len(certificates) == 1 and is_named else certificate.sides
+        path = files.get(sides, files[""])
         try:
             written.append(write_certificate(path, certificate, compact=compact))
         except FadefourError as error:
