@@ -16,9 +16,9 @@ from search_noise import noise_share
 from azfit import SearchConfig, game_by_name
 from azfit.players import Choices, NetworkPlayer, Player, RandomPlayer, SearchPlayer
 from azfit.playing.arena import Score, play_pairs
+from azfit.playing.elo import PRIOR_DRAWS, expected, rating
 from azfit.playing.openings import Opening, random_openings
 from azfit.self_play.config import settled
-from azfit.self_play.elo import PRIOR_DRAWS, expected, rating
 from solver.errors import InputError
 
 PLAIN: list[PlainGame] = [PlainDrop(3, 3, 3), PlainDrop(4, 4, 4), PlainConnect4(), PlainGomoku(9)]

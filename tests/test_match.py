@@ -15,8 +15,8 @@ from azfit.checkpoint import save_checkpoint
 from azfit.games import game_by_name
 from azfit.network import Network, NetworkConfig
 from azfit.playing.commands import match_command
+from azfit.playing.elo import PRIOR_DRAWS, difference, expected
 from azfit.playing.match import enough_openings, play_match
-from azfit.self_play.elo import PRIOR_DRAWS, difference, expected
 from solver import InputError
 
 

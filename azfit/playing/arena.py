@@ -12,9 +12,21 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from azfit.games import Game, Result
+from azfit.games import DropOldest, Game, Result
 from azfit.players import Player
 from azfit.playing.openings import Opening
+
+
+def most_plies(game: Game) -> int:
+    """A game that gets this far counts as a draw, unless the caller says otherwise.
+
+    A drawn game of drop-oldest never ends, so the cap decides how many games can be played. On
+    3 x 3 and 4 x 4 no win takes more than 17 plies, and ten rounds of a queue are plenty; with more
+    cells and pieces, wins of 39 and 51 plies are known.
+    """
+    if not isinstance(game, DropOldest):
+        return game.max_plies
+    return 10 * game.rules.m if game.rules.n * game.rules.m <= 16 else 100
 
 
 @dataclass(frozen=True)

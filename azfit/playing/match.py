@@ -13,10 +13,9 @@ from azfit.games import Game, game_by_name
 from azfit.inference import AUTO
 from azfit.loading import checkpoint_path, load_player
 from azfit.players import Player, RandomPlayer
-from azfit.playing.arena import Score, play_pairs
+from azfit.playing.arena import Score, most_plies, play_pairs
+from azfit.playing.elo import difference
 from azfit.playing.openings import Opening, random_openings
-from azfit.self_play.config import by_game
-from azfit.self_play.elo import difference
 from solver.errors import InputError
 
 RANDOM = "random"
@@ -74,7 +73,7 @@ def play_match(
     if sims < 0:
         raise InputError(f"--sims {sims}: use 0 for the networks alone, or more")
     game = _common_game([name for name in (player, opponent) if name != RANDOM])
-    rng, max_plies = np.random.default_rng(seed), int(by_game(game)["max_plies"])
+    rng, max_plies = np.random.default_rng(seed), most_plies(game)
 
     def seated(name: str) -> Player:
         if name == RANDOM:

@@ -14,6 +14,7 @@ from typing import Any
 
 from azfit.games import DropOldest, Game, game_by_name
 from azfit.network_config import NetworkConfig
+from azfit.playing.arena import most_plies
 from azfit.search_config import SearchConfig
 from solver.errors import InputError
 from solver.machine import available_cores
@@ -264,17 +265,12 @@ def _check(name: str, value: Any, about: Any, kind: str) -> None:
 
 def by_game(game: Game) -> dict[str, Any]:
     """The defaults that a game sets."""
+    plies = most_plies(game)
     if isinstance(game, DropOldest):
-        # A drawn game never ends, so the cap decides how many games there are. On 3 x 3 and 4 x 4
-        # no win takes more than 17 plies and ten rounds of a queue are plenty; with more cells and
-        # pieces wins of 39 and 51 plies are known.
-        plies = 10 * game.rules.m if game.rules.n * game.rules.m <= 16 else 100
         return {"temp_moves": 10, "max_plies": plies, "kind": "mlp", "width": 256, "blocks": 2}
-    if game.name == "connect4":
-        shape = {"kind": "tower", "width": 64, "blocks": 4}
-        return {"temp_moves": 12, "max_plies": game.max_plies, **shape}
-    shape = {"kind": "tower", "width": 64, "blocks": 3}
-    return {"temp_moves": 12, "max_plies": game.max_plies, **shape}
+    blocks = 4 if game.name == "connect4" else 3
+    shape = {"kind": "tower", "width": 64, "blocks": blocks}
+    return {"temp_moves": 12, "max_plies": plies, **shape}
 
 
 def settled(given: dict[str, Any]) -> SelfPlayConfig:

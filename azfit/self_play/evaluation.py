@@ -9,9 +9,9 @@ import numpy as np
 
 from azfit.checkpoint import load_checkpoint
 from azfit.playing.arena import Score
+from azfit.playing.elo import rating
 from azfit.playing.openings import Opening, random_openings
 from azfit.self_play.config import SelfPlayConfig
-from azfit.self_play.elo import rating
 from azfit.self_play.iteration import MatchResult
 from azfit.self_play.iteration_log import IterationLog
 from azfit.self_play.rating_pool import opponents
