@@ -86,7 +86,7 @@ def test_a_run_ends_in_a_summary_and_leaves_its_best_network(
     ended = train("--run", run, *TINY)
     assert ended.code == 0, ended.err
     assert "5 steps of 16 positions" in ended.out
-    for words in ("moves that keep the result", "win/draw/loss right", "critical", "KL"):
+    for words in ("moves that keep the result", "win/draw/loss right", "(critical: ", "KL"):
         assert words in ended.out
     assert f"{run / 'best.safetensors'}" in ended.out
     assert f"next: fadefour grade {run}" in ended.out

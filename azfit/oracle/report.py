@@ -59,6 +59,7 @@ class TrainingReport:
                 f"({self.positions_per_second:,.0f} positions/s)",
                 "",
                 *table,
+                "(critical: positions in which some move loses the result)",
                 "",
                 f"best network: {self.best_path} (after step {self.best.step:,})",
             ]
