@@ -261,6 +261,8 @@ def test_the_certificates_of_the_two_colours_do_not_replace_each_other(
         assert fadefour("certify", "--check", file).code == 0
     named = tmp_path / "named.npz"
     assert f"written to {named}\n" in fadefour("certify", network, "--as", "y", "--out", named).out
+    searching = fadefour("certify", network, "--as", "y", "--sims", 2)
+    assert f"written to {tmp_path / 'y_small.2_sims.certificate.npz'}\n" in searching.out
 
 
 def test_grade_says_what_it_drew(

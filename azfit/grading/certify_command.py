@@ -95,7 +95,7 @@ def certify_command(
     if checkpoint is None:
         raise InputError("certify needs a CHECKPOINT, or --check CERTIFICATE")
     rules = _rules_of(checkpoint, variant)
-    files = _files(checkpoint, out)
+    files = _files(checkpoint, out, sims)
     for path in files.values():
         check_writable(path)
     from azfit.drop_oldest_players import dense
@@ -160,15 +160,17 @@ def _rules_of(checkpoint: str, variant: TypedVariant) -> Rules:
     return game.rules
 
 
-def _files(checkpoint: str, out: Path | None) -> dict[str, Path]:
+def _files(checkpoint: str, out: Path | None, sims: int | None) -> dict[str, Path]:
     """Where the certificate for these sides would go; one for both sides has the plain name, and so
-    has the only one if --out was given."""
+    has the only one if --out was given. A network with search is another player, and its proof
+    does not replace that of the network alone."""
+    suffix = ".certificate.npz" if sims is None else f".{sims}_sims.certificate.npz"
     if out is not None:
         base = out
     elif checkpoint == SHIPPED:
-        base = Path("shipped.certificate.npz")
+        base = Path(f"shipped{suffix}")
     else:
-        base = checkpoint_path(checkpoint).with_suffix(".certificate.npz")
+        base = checkpoint_path(checkpoint).with_suffix(suffix)
     sided = {side: base.with_name(f"{side}_{base.name}") for side in ("x", "y")}
     return {"": base, **sided}
 
