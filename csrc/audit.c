@@ -1,160 +1,6 @@
-#include "audit.h"
+#include "audit_places.h"
 
 #include <string.h>
-
-typedef struct ff_tree tree;
-typedef struct ff_branch branch;
-
-/* ---- symmetries and the tree of symmetric beginnings ----------------------- */
-
-static void fill_images(ff_audit *audit) {
-    const int n = audit->rules.n;
-    for (int cell = 0; cell < n * n; cell++) {
-        int r = cell / n, c = cell % n, far_r = n - 1 - r, far_c = n - 1 - c;
-        const int rows[8] = {r, r, far_r, far_r, c, c, far_c, far_c};
-        const int columns[8] = {c, far_c, c, far_c, r, far_r, r, far_r};
-        int lowest = n * n;
-        for (int t = 0; t < 8; t++) {
-            int image = rows[t] * n + columns[t];
-            audit->image[t][cell] = (uint8_t)image;
-            if (image < lowest) {
-                lowest = image;
-                audit->lowest[cell] = 0;
-            }
-            if (image == lowest) audit->lowest[cell] |= (uint8_t)(1 << t);
-        }
-    }
-}
-
-static int is_lowest(const ff_audit *audit, unsigned group, int cell) {
-    for (int t = 0; t < 8; t++)
-        if ((group >> t & 1) && audit->image[t][cell] < cell) return 0;
-    return 1;
-}
-
-static unsigned fixing(const ff_audit *audit, unsigned group, int cell) {
-    unsigned fixed = 0;
-    for (int t = 0; t < 8; t++)
-        if ((group >> t & 1) && audit->image[t][cell] == cell) fixed |= 1u << t;
-    return fixed;
-}
-
-/* Adds the branch for a beginning of `given` cells that `group` leaves in
- * place; counts the canonical sequences below it one choice at a time.  Returns
- * that count; *position is the new branch, or -1 when there is no room. */
-static uint64_t grow(const ff_audit *audit, tree *grown, unsigned group, uint32_t used, int given,
-                     int16_t *position) {
-    if (grown->size == (int)(sizeof grown->branch / sizeof grown->branch[0])) {
-        *position = -1;
-        return 0;
-    }
-    int16_t here = (int16_t)grown->size++;
-    branch *added = &grown->branch[here];
-    const int board = audit->rules.cells, length = grown->length;
-    uint64_t total = 0;
-    *position = here;
-    added->group = (uint8_t)group;
-    for (int cell = 0; cell < board; cell++) {
-        added->before[cell] = total;
-        added->next[cell] = -1;
-        if (given == length || (used & ff_bit(cell)) || !is_lowest(audit, group, cell)) continue;
-        unsigned left = fixing(audit, group, cell);
-        if (left == 1) {
-            total += audit->ways[board - given - 1][length - given - 1];
-            continue;
-        }
-        total += grow(audit, grown, left, used | ff_bit(cell), given + 1, &added->next[cell]);
-        if (added->next[cell] < 0) *position = -1;
-    }
-    return given == length ? 1 : total;
-}
-
-/* A beginning of a canonical sequence: where its continuations start. */
-typedef struct {
-    uint64_t rank;
-    int at; /* its branch, -1 once symmetry is broken */
-    uint32_t used;
-    int given;
-} place;
-
-static inline void extend(const ff_audit *audit, const tree *known, place *beginning, int cell) {
-    if (beginning->at >= 0) {
-        const branch *here = &known->branch[beginning->at];
-        beginning->rank += here->before[cell];
-        beginning->at = here->next[cell];
-    } else {
-        int smaller_unused =
-            cell - __builtin_popcount(beginning->used & (ff_bit(cell) - 1));
-        beginning->rank +=
-            (uint64_t)smaller_unused * audit->ways[audit->rules.cells - beginning->given - 1]
-                                                  [known->length - beginning->given - 1];
-    }
-    beginning->used |= ff_bit(cell);
-    beginning->given++;
-}
-
-static inline int canonical_transform(const ff_audit *audit, const uint8_t *cells, int count) {
-    unsigned tied = 0xFF;
-    if (count > 0) tied = audit->lowest[cells[0]];
-    for (int i = 1; i < count && (tied & (tied - 1)); i++) {
-        unsigned best = 0;
-        int lowest = FF_MAX_CELLS;
-        for (unsigned rest = tied; rest; rest &= rest - 1) {
-            int t = __builtin_ctz(rest), image = audit->image[t][cells[i]];
-            if (image < lowest) best = 0, lowest = image;
-            if (image == lowest) best |= 1u << t;
-        }
-        tied = best;
-    }
-    return __builtin_ctz(tied);
-}
-
-/* Finds the place of these cells' canonical form among the sequences of the next slice. */
-static inline place locate(const ff_audit *audit, const uint8_t *cells, int count,
-                           int *transform) {
-    place located = {0, 0, 0, 0};
-    *transform = canonical_transform(audit, cells, count);
-    for (int i = 0; i < count; i++)
-        extend(audit, &audit->next, &located, audit->image[*transform][cells[i]]);
-    return located;
-}
-
-int ff_audit_init(ff_audit *audit, int n, int m, int k, int slice) {
-    memset(audit, 0, sizeof *audit);
-    int status = ff_rules_init(&audit->rules, n, m, k);
-    if (status != FF_OK) return status;
-    if (slice < 0 || slice > 2 * m) return FF_BAD_RULES;
-    const int board = n * n;
-    fill_images(audit);
-    for (int c = 0; c <= board; c++) {
-        audit->ways[c][0] = 1;
-        for (int r = 1; r <= 2 * m; r++)
-            audit->ways[c][r] = c < r ? 0 : (uint64_t)(c - r + 1) * audit->ways[c][r - 1];
-    }
-    audit->slice = slice;
-    int16_t root = 0;
-    for (int s = 0; s <= 2 * m; s++) {
-        /* Every slice is counted; the trees of `slice` and the next one are kept. */
-        tree *grown = s == slice ? &audit->own : &audit->next;
-        if (s > slice + 1) break;
-        memset(grown, 0, sizeof *grown);
-        grown->length = s;
-        uint64_t nodes = grow(audit, grown, 0xFF, 0, 0, &root);
-        if (root < 0) return FF_NO_ROOM;
-        if (s < slice) audit->slice_base += nodes;
-        if (s == slice) audit->node_count = nodes;
-    }
-    if (slice == 2 * m) {
-        audit->next = audit->own;
-        audit->next_base = audit->slice_base;
-    } else {
-        audit->next_base = audit->slice_base + audit->node_count;
-    }
-    audit->split = slice - 2 < 3 ? (slice - 2 > 0 ? slice - 2 : 0) : 3;
-    audit->items = 1;
-    for (int i = 0; i < audit->split; i++) audit->items *= (uint64_t)board;
-    return FF_OK;
-}
 
 /* ---- what successors imply ------------------------------------------------ */
 
@@ -270,7 +116,7 @@ static int expected_value(const ff_audit *audit, const uint8_t *table, const que
     for (int cell = 0; cell < audit->rules.cells; cell++) {
         if (taken & ff_bit(cell)) continue;
         cells[count] = (uint8_t)cell;
-        const place successor = locate(audit, cells, count + 1, &transform);
+        const ff_audit_place successor = ff_audit_locate(audit, cells, count + 1, &transform);
         note(&all, table[audit->next_base + successor.rank], cell);
     }
     return implied(&all, -1, 0);
@@ -292,7 +138,7 @@ typedef struct {
 /* A row of successors: located and prefetched first, read a little later, because
  * it may lie anywhere in the table. */
 typedef struct {
-    place start;
+    ff_audit_place start;
     int transform;
     const uint8_t *entries;
 } row_of_successors;
@@ -300,7 +146,7 @@ typedef struct {
 static void find_row(group *in, row_of_successors *row) {
     uint8_t cells[FF_MAX_PIECES];
     int count = successor_row(in->audit, &in->node, cells);
-    row->start = locate(in->audit, cells, count, &row->transform);
+    row->start = ff_audit_locate(in->audit, cells, count, &row->transform);
     row->entries = in->table + in->audit->next_base + row->start.rank;
     __builtin_prefetch(row->entries);
 }
@@ -406,10 +252,10 @@ static void check_symmetric_group(group *in, unsigned stabiliser) {
     const ff_audit *audit = in->audit;
     uint64_t node = in->first;
     for (int r = 0; r < in->rows; r++) {
-        if (!is_lowest(audit, stabiliser, in->free[r])) continue;
-        unsigned left = fixing(audit, stabiliser, in->free[r]);
+        if (!ff_audit_is_lowest(audit, stabiliser, in->free[r])) continue;
+        unsigned left = ff_audit_fixing(audit, stabiliser, in->free[r]);
         for (int c = 0; c < in->rows; c++) {
-            if (c == r || !is_lowest(audit, left, in->free[c])) continue;
+            if (c == r || !ff_audit_is_lowest(audit, left, in->free[c])) continue;
             in->node.mover[0] = in->free[r];
             in->node.opponent[in->node.opponents - 1] = in->free[c];
             judge(in->count, node, in->table[node], expected_value(audit, in->table, &in->node));
@@ -419,7 +265,7 @@ static void check_symmetric_group(group *in, unsigned stabiliser) {
 }
 
 static void check_group(const ff_audit *audit, const uint8_t *table, const uint8_t *cells,
-                        const place *beginning, ff_audit_count *count) {
+                        const ff_audit_place *beginning, ff_audit_count *count) {
     group in;
     in.audit = audit;
     in.table = table;
@@ -445,7 +291,7 @@ static void check_group(const ff_audit *audit, const uint8_t *table, const uint8
 
 /* All groups that continue a canonical beginning. */
 static void check_below(const ff_audit *audit, const uint8_t *table, uint8_t *cells,
-                        const place *beginning, ff_audit_count *count) {
+                        const ff_audit_place *beginning, ff_audit_count *count) {
     if (beginning->given == audit->slice - 2) {
         check_group(audit, table, cells, beginning, count);
         return;
@@ -453,10 +299,10 @@ static void check_below(const ff_audit *audit, const uint8_t *table, uint8_t *ce
     for (int cell = 0; cell < audit->rules.cells; cell++) {
         if (beginning->used & ff_bit(cell)) continue;
         if (beginning->at >= 0 &&
-            !is_lowest(audit, audit->own.branch[beginning->at].group, cell))
+            !ff_audit_is_lowest(audit, audit->own.branch[beginning->at].group, cell))
             continue;
-        place longer = *beginning;
-        extend(audit, &audit->own, &longer, cell);
+        ff_audit_place longer = *beginning;
+        ff_audit_extend(audit, &audit->own, &longer, cell);
         cells[beginning->given] = (uint8_t)cell;
         check_below(audit, table, cells, &longer, count);
     }
@@ -464,7 +310,8 @@ static void check_below(const ff_audit *audit, const uint8_t *table, uint8_t *ce
 
 /* The first cells that item number `item` stands for; 0 if they are not a
  * canonical beginning. */
-static int begin_item(const ff_audit *audit, uint64_t item, uint8_t *cells, place *beginning) {
+static int begin_item(const ff_audit *audit, uint64_t item, uint8_t *cells,
+                      ff_audit_place *beginning) {
     memset(beginning, 0, sizeof *beginning);
     for (int i = audit->split - 1; i >= 0; i--) {
         cells[i] = (uint8_t)(item % (uint64_t)audit->rules.cells);
@@ -473,9 +320,9 @@ static int begin_item(const ff_audit *audit, uint64_t item, uint8_t *cells, plac
     for (int i = 0; i < audit->split; i++) {
         if (beginning->used & ff_bit(cells[i])) return 0;
         if (beginning->at >= 0 &&
-            !is_lowest(audit, audit->own.branch[beginning->at].group, cells[i]))
+            !ff_audit_is_lowest(audit, audit->own.branch[beginning->at].group, cells[i]))
             return 0;
-        extend(audit, &audit->own, beginning, cells[i]);
+        ff_audit_extend(audit, &audit->own, beginning, cells[i]);
     }
     return 1;
 }
@@ -485,7 +332,7 @@ static void check_first_slices(const ff_audit *audit, const uint8_t *table,
                                ff_audit_count *count) {
     uint64_t node = audit->slice_base;
     for (int cell = 0; cell < (audit->slice ? audit->rules.cells : 1); cell++) {
-        if (audit->slice && !is_lowest(audit, 0xFF, cell)) continue;
+        if (audit->slice && !ff_audit_is_lowest(audit, 0xFF, cell)) continue;
         const queues pieces = {0, audit->slice, {0}, {(uint8_t)cell}};
         judge(count, node, table[node], expected_value(audit, table, &pieces));
         node++;
@@ -497,7 +344,7 @@ void ff_audit_slice(const ff_audit *audit, const uint8_t *table, ff_work *work,
     uint8_t cells[FF_MAX_PIECES];
     for (uint64_t first, end; ff_take(work, &first, &end);) {
         for (uint64_t item = first; item < end; item++) {
-            place beginning;
+            ff_audit_place beginning;
             if (audit->slice < 2) check_first_slices(audit, table, count);
             else if (begin_item(audit, item, cells, &beginning))
                 check_below(audit, table, cells, &beginning, count);

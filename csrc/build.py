@@ -23,7 +23,10 @@ ROOT = CSRC.parent
 
 # Each module's parts, in the order in which their headers build on others: NAME.h, NAME.c or both.
 RULES = ["rules", "symmetry", "work", "values", "index", "nodes", "moves", "labels"]
-SOLVER = ["retrograde", "fill", "swap", "records", "read_records", "audit", "connect4_solver"]
+SOLVER = [
+    *("retrograde", "fill", "swap", "records", "read_records"),
+    *("audit", "audit_places", "connect4_solver"),
+]
 LEARNING = ["sampler", "game", "drop_oldest", "connect4", "gomoku", "search", "search_root"]
 MODULES = {"solver": [*RULES, *SOLVER], "azfit": [*RULES, *LEARNING]}
 
