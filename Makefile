@@ -56,7 +56,7 @@ INSTRUMENTED_TESTS := ../../$(BIN)/python -m pytest -q --capture=no -p no:cachep
 # AddressSanitizer and UBSan, with the tests that drive the kernels hardest. Python leaks on purpose.
 SANITIZED := -O1 -g -std=c11 -Wall -Wextra -Werror -fsanitize=address,undefined \
              -fno-sanitize-recover=all -fno-omit-frame-pointer
-SANITIZED_TESTS := $(addprefix tests/test_,index.py audit.py table.py records.py labels.py games.py \
+SANITIZED_TESTS := $(addprefix tests/test_,index.py audit.py table.py records.py merging.py forged_records.py labels.py games.py \
                      threads.py search.py search_root.py sampler.py connect4_solver.py)
 sanitize: $(VENV)/tests.installed
 	$(call instrumented,sanitized,$(SANITIZED))

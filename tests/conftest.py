@@ -11,16 +11,19 @@ import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from itertools import permutations
 from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any, NamedTuple
 
 import brute_force
 import pytest
+from plain_records import TRUTH, Pair, Record, claim_of, encode, least_image, sides_of
 
 import cli
-from solver import Rules, Solution, merge, solve, swap_colours, write_table, write_wins
+from solver import DenseTable, Rules, Solution, merge, solve, swap_colours, write_table, write_wins
 from solver.kernels import Crew
+from solver.table import table_path
 
 
 class Outcome(NamedTuple):
@@ -132,6 +135,47 @@ def copy33(solved33: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
+def expected33(truth33: TRUTH) -> dict[Pair, Record]:
+    """What every pair of queues of D(3, 3, 3), one for each orbit, must be recorded as."""
+    pairs = {
+        least_image((cells[:x_size], cells[x_size:]))
+        for x_size, y_size in {sizes[:2] for sizes in brute_force.legal_sizes(3)}
+        for cells in permutations(range(9), x_size + y_size)
+    }
+    records = {}
+    for pair in pairs:
+        fields = {0: (0, 0), 1: (0, 0)}
+        for side in sides_of(pair):
+            fields[side] = claim_of(truth33.get((*pair, side)), side)
+        (dp0, depth0), (dp1, depth1) = fields[0], fields[1]
+        records[pair] = Record(encode(*pair), dp0, dp1, depth0, depth1)
+    return records
+
+
+@pytest.fixture(scope="session")
+def table33(solved33: Path, rules33: Rules) -> DenseTable:
+    """The dense table of D(3, 3, 3)."""
+    return DenseTable(table_path(solved33, rules33), rules33)
+
+
+@pytest.fixture(scope="session")
 def solution44() -> Solution:
     """D(4, 4, 4), solved once for the whole session, by two threads."""
     return solve(Rules(4, 4, 4), threads=2)
+
+
+@pytest.fixture(scope="session")
+def table44(solution44: Solution, tmp_path_factory: pytest.TempPathFactory) -> DenseTable:
+    """The dense table of D(4, 4, 4)."""
+    folder = tmp_path_factory.mktemp("solved44")
+    write_table(folder, solution44)
+    return DenseTable(table_path(folder, solution44.rules), solution44.rules)
+
+
+@pytest.fixture
+def without_waiting_for_the_disk() -> Iterator[None]:
+    """A killed process loses nothing that it has handed to the system, so most tests of files go
+    without fsync; that it happens, and when, is a test of its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda handle: None)
+        yield

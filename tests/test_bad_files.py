@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from command_line import VARIANT33
 from conftest import Outcome, run_cli
 from limited_memory import run_with_memory
 from tiny_self_play import tiny
@@ -28,7 +29,6 @@ from azfit.self_play.loop import self_play
 SETS = "connect4.txt"
 MEMORY = 3 << 30  # searches set aside much of it without use
 SMALL = NetworkConfig("drop-3-3-3", width=8, blocks=1)
-VARIANT33 = ("--n", "3", "--m", "3")
 
 
 @pytest.fixture(scope="module")

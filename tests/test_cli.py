@@ -1,4 +1,4 @@
-"""The commands as a user meets them: what they print, write and refuse."""
+"""The solver's commands as a user meets them: what they print and write."""
 
 from __future__ import annotations
 
@@ -17,40 +17,16 @@ from typing import Any
 
 import brute_force
 import pytest
+from command_line import SCRIPT, VARIANT33, Fadefour, cell_number, run_script
 from mismatched_counting import canonical, symmetries
-from plain_moves import Truth, goodness, moves_of
+from plain_moves import Truth
 
 import cli
-from solver.errors import InputError
 from solver.storage import writing_in
 
 CHILD = multiprocessing.get_context("fork")
-SCRIPT = str(Path(__file__).parents[1] / "cli.py")
-VARIANT33 = ("--n", "3", "--m", "3")
-Fadefour = Callable[..., Any]
-RESULT = {1: "win", 0: "draw", -1: "loss"}
-
 cli.add_commands()
 COMMANDS = cli.cli.commands
-
-
-def run_script(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, SCRIPT, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
-
-
-def cell_name(cell: int, n: int = 3) -> str:
-    return "abcde"[cell % n] + str(cell // n + 1)
-
-
-def cell_number(name: str, n: int = 3) -> int:
-    return "abcde".index(name[0]) + n * (int(name[1]) - 1)
-
-
-def notation(position: brute_force.Position) -> str:
-    x, y, side = position
-    queues = ["".join(map(cell_name, queue)) or "-" for queue in (x, y)]
-    return f"{queues[0]}/{queues[1]} {'xy'[side]}"
 
 
 # ---- help ---------------------------------------------------------------------------------------
@@ -80,138 +56,7 @@ def test_help_as_a_script_answers_without_loading_the_learner() -> None:
     assert run_script("--help").returncode == 0
 
 
-# ---- probe --------------------------------------------------------------------------------------
-
-
-def probe(fadefour: Fadefour, folder: Path, position: str, *options: str) -> dict[str, Any]:
-    ended = fadefour("probe", position, *VARIANT33, "--data", folder, "--json", *options)
-    assert (ended.code, ended.err) == (0, "")
-    return dict(json.loads(ended.out))
-
-
-def test_probe_tells_what_brute_force_finds(
-    solved33: Path, truth33: Truth, fadefour: Fadefour
-) -> None:
-    """JSON keys and their values, for positions of every size and result."""
-    sample = [*list(truth33)[::2003], next(p for p, v in truth33.items() if v == (1, 17))]
-    seen = set()
-    for position in sample:
-        result, plies = truth33[position]
-        report = probe(fadefour, solved33, notation(position))
-        assert list(report) == ["position", "result", "plies", "moves", "line"]
-        assert report["position"] == notation(position)
-        assert (report["result"], report["plies"]) == (RESULT[result], plies)
-        expected = moves_of(position, truth33)
-        moves = [
-            (cell_number(move["cell"]), move["result"], move["plies"]) for move in report["moves"]
-        ]
-        assert all(list(move) == ["cell", "result", "plies"] for move in report["moves"])
-        assert sorted(moves) == [
-            (cell, RESULT[won], depth) for cell, (won, depth) in sorted(expected.items())
-        ]
-        worth = [goodness(expected[cell]) for cell, _, _ in moves]
-        assert worth == sorted(worth, reverse=True), "best first"
-        seen.add((result, plies == 0))
-    assert seen == {(1, False), (0, False), (-1, False), (-1, True)}
-
-
-def test_probe_of_the_start(solved33: Path, fadefour: Fadefour) -> None:
-    """The first player wins in 13; as a script, since the shell sees a leading dash."""
-    report = probe(fadefour, solved33, "-/- x")
-    assert (report["position"], report["result"], report["plies"]) == ("-/- x", "win", 13)
-    assert [move["cell"] for move in report["moves"] if move["plies"] == 13] == [
-        "b1",
-        "a2",
-        "c2",
-        "b3",
-    ]
-    for words in (("-/- x", *VARIANT33), (*VARIANT33, "-/- x"), (*VARIANT33, "--", "-/- x")):
-        ended = run_script("probe", "--data", solved33, *words)
-        assert ended.returncode == 0, ended.stderr
-        assert ended.stdout.startswith("-/- x: X to move, win in 13 plies")
-
-
-def test_the_line_of_a_decided_position_ends_in_the_promised_ply_by_the_rules(
-    solved33: Path, truth33: Truth, fadefour: Fadefour
-) -> None:
-    decided = [p for p, (result, plies) in truth33.items() if result and plies and plies > 2]
-    for position in [brute_force.START, *decided[::1999]]:
-        result, plies = truth33[position]
-        line = [cell_number(cell) for cell in probe(fadefour, solved33, notation(position))["line"]]
-        assert len(line) == plies
-        before = position
-        for cell in line:
-            assert not brute_force.is_over(before, 3, 3)
-            empty = [c for c in range(9) if c not in before[0] and c not in before[1]]
-            before = brute_force.successors(before, 3, 3, 3)[empty.index(cell)]
-        assert brute_force.is_over(before, 3, 3)
-        winner = 1 - before[2]
-        assert (winner == position[2]) == (result == 1)
-
-
-def test_the_line_of_a_draw_stays_drawn(solved33: Path, truth33: Truth, fadefour: Fadefour) -> None:
-    position = next(p for p, value in truth33.items() if value == (0, None))
-    line = probe(fadefour, solved33, notation(position))["line"]
-    assert line
-    for cell in map(cell_number, line):
-        empty = [c for c in range(9) if c not in position[0] and c not in position[1]]
-        position = brute_force.successors(position, 3, 3, 3)[empty.index(cell)]
-        assert truth33[position] == (0, None)
-
-
-def test_symmetric_positions_have_symmetric_answers(
-    solved33: Path, truth33: Truth, fadefour: Fadefour
-) -> None:
-    for x, y, side in list(in_truth_with_moves(truth33))[::4001]:
-        report = probe(fadefour, solved33, notation((x, y, side)))
-        moves = {cell_number(m["cell"]): (m["result"], m["plies"]) for m in report["moves"]}
-        for image in symmetries(3):
-            turned = tuple(image[c] for c in x), tuple(image[c] for c in y), side
-            other = probe(fadefour, solved33, notation(turned))
-            assert (other["result"], other["plies"]) == (report["result"], report["plies"])
-            assert {cell_number(m["cell"]): (m["result"], m["plies"]) for m in other["moves"]} == {
-                image[cell]: value for cell, value in moves.items()
-            }
-
-
-def in_truth_with_moves(truth: Truth) -> Iterator[brute_force.Position]:
-    return (position for position, (_, plies) in truth.items() if plies != 0)
-
-
-def test_probe_draws_the_board_with_the_ages_of_the_pieces(
-    solved33: Path, fadefour: Fadefour
-) -> None:
-    ended = fadefour("probe", "a1b1c3/a2b2 y", *VARIANT33, "--data", solved33)
-    assert ended.code == 0
-    rows = [line.split("|")[1].split() for line in ended.out.splitlines() if "|" in line]
-    assert rows == [["·", "·", "X3"], ["Y1", "Y2", "·"], ["X1", "X2", "·"]]
-    assert "Y to move, win in 1 ply" in ended.out
-    assert "Best line: Y c2" in ended.out
-
-
-def test_probe_reads_a_table_or_a_game_tree_by_name(solved33: Path, fadefour: Fadefour) -> None:
-    answers = [
-        probe(fadefour, Path("nowhere"), "a1/b2 x", "--table", str(solved33 / name))
-        for name in ("solved_3x3_m3.table", "game_tree_3x3_m3.data")
-    ]
-    assert answers[0] == answers[1] == probe(fadefour, solved33, "a1/b2 x")
-
-
-@pytest.mark.parametrize("name", ["solved_3x3_m3.table", "game_tree_3x3_m3.data"])
-def test_the_variant_is_read_from_the_table_that_is_named(
-    solved33: Path, fadefour: Fadefour, name: str
-) -> None:
-    ended = fadefour("probe", "-/- x", "--table", solved33 / name)
-    assert ended.code == 0 and "X to move, win in 13 plies" in ended.out, ended.err
-    ended = fadefour("verify-defense", "--positions", 10, "--table", solved33 / name)
-    assert ended.code == 0, ended.err
-    ended = fadefour("probe", "-/- x", "--m", 4, "--table", solved33 / name)
-    assert ended.code == 2 and "was made for drop-oldest n=3 m=3 k=3" in ended.err
-
-
-def test_a_device_is_not_called_a_folder_without_a_table(fadefour: Fadefour) -> None:
-    ended = fadefour("probe", "-/- x", "--table", "/dev/urandom")
-    assert ended.err == "fadefour: cannot read table '/dev/urandom': it is a device\n"
+# ---- solve and its estimate ---------------------------------------------------------------------
 
 
 def test_the_counts_of_a_solve_add_up(tmp_path: Path, fadefour: Fadefour) -> None:
@@ -220,144 +65,6 @@ def test_the_counts_of_a_solve_add_up(tmp_path: Path, fadefour: Fadefour) -> Non
     positions, won, lost, drawn, impossible = numbers[:5]
     assert positions == won + lost + drawn + impossible == 9_910
     assert "720 cannot occur" in ended.out
-
-
-# ---- bad use ------------------------------------------------------------------------------------
-
-BAD_USE: dict[str, tuple[str, ...]] = {
-    "bad cell": ("probe", "a1d2/b1 y", *VARIANT33),
-    "no cell": ("probe", "a1b/b1 y", *VARIANT33),
-    "no position": ("probe", "hello", *VARIANT33),
-    "empty position": ("probe", "", *VARIANT33),
-    "line breaks": ("probe", "a1\nb2/c3 y\n", *VARIANT33),
-    "two pieces on a cell": ("probe", "a1/a1 x", *VARIANT33),
-    "wrong counts": ("probe", "a1b1/- x", *VARIANT33),
-    "wrong side": ("probe", "a1/- x", *VARIANT33),
-    "too many pieces": ("probe", "a1b1c2a3/a2b2c3 y", *VARIANT33),
-    "impossible position": ("probe", "a1b1c1/a2b2a3 x", *VARIANT33),
-    "board too large": ("probe", "-/- x", "--n", "6"),
-    "board too small": ("stats", "--n", "2"),
-    "too many pieces for the board": ("solve", "--n", "3", "--m", "5"),
-    "line longer than the board": ("verify", "--n", "3", "--m", "3", "--k", "4"),
-    "missing table": ("probe", "-/- x", "--n", "4", "--m", "2"),
-    "missing table for stats": ("stats", "--n", "4", "--m", "2"),
-    "missing table for summary": ("summary", "--n", "4", "--m", "2"),
-    "missing table for export": ("export", "--out", "NEW", "--n", "4", "--m", "2"),
-    "nothing to merge": ("merge", "--n", "4", "--m", "2"),
-    "nothing to verify": ("verify", "--n", "4", "--m", "2"),
-    "missing file": ("probe", "-/- x", *VARIANT33, "--table", "nowhere.table"),
-    "missing records": ("probe", "-/- x", *VARIANT33, "--table", "nowhere.data"),
-    "table of other rules": ("probe", "-/- x", "--n", "4", "--table", "DATA/solved_3x3_m3.table"),
-    "device as table": ("probe", "-/- x", "--table", "/dev/urandom"),
-    "no threads": ("solve", *VARIANT33, "--threads", "0"),
-    "less than no threads": ("verify", *VARIANT33, "--threads", "-1"),
-    "too many threads": ("stats", *VARIANT33, "--threads", "100000"),
-    "two kinds of only": ("solve", *VARIANT33, "--table-only", "--stats-only"),
-    "checkpoints in the past": ("solve", *VARIANT33, "--checkpoint-minutes", "-1"),
-    "checkpoints at no time": ("solve", *VARIANT33, "--checkpoint-minutes", "nan"),
-    "checkpoints never": ("solve", *VARIANT33, "--checkpoint-minutes", "inf"),
-    "no name for a folder": ("stats", *VARIANT33, "--data", ""),
-    "no name for a folder to solve in": ("solve", *VARIANT33, "--data", ""),
-    "no name for a table": ("probe", "-/- x", *VARIANT33, "--table", ""),
-    "no name for a picture": ("stats", *VARIANT33, "--png", ""),
-    "no positions to defend": ("verify-defense", *VARIANT33, "--positions", "0"),
-    "too many positions to defend": ("verify-defense", *VARIANT33, "--positions", str(10**30)),
-    "negative seed of play": ("verify-defense", *VARIANT33, "--seed", "-1"),
-    "no threads to defend": ("verify-defense", *VARIANT33, "--threads", "0"),
-    "picture in place of a folder": ("stats", *VARIANT33, "--png", "DATA"),
-    "picture on a device": ("stats", *VARIANT33, "--png", "/dev/null"),
-    "existing folder": ("export", *VARIANT33, "--out", "DATA"),
-    "share of one": ("export", *VARIANT33, "--out", "NEW", "--validation", "1"),
-    "negative share": ("export", *VARIANT33, "--out", "NEW", "--validation", "-0.1"),
-    "share that is no number": ("export", *VARIANT33, "--out", "NEW", "--validation", "nan"),
-    "empty shards": ("export", *VARIANT33, "--out", "NEW", "--shard", "0"),
-    "empty sample": ("export", *VARIANT33, "--out", "NEW", "--sample", "0"),
-    "negative seed": ("export", *VARIANT33, "--out", "NEW", "--sample", "5", "--seed", "-1"),
-    "folder below a file": ("export", *VARIANT33, "--out", "DATA/solved_3x3_m3.table/new"),
-    "picture below a file": ("stats", *VARIANT33, "--png", "DATA/solved_3x3_m3.table/a.png"),
-    "unknown command": ("dissolve",),
-    "unknown option": ("solve", "--fast"),
-    "unknown option of probe": ("probe", "-/- x", *VARIANT33, "--fast"),
-    "unknown player": ("solve", "--player", "z"),
-    "no number": ("solve", "--threads", "two"),
-    "no position given": ("probe", *VARIANT33),
-    "no folder given": ("export", *VARIANT33),
-    "file as folder": ("stats", *VARIANT33, "--data", "DATA/solved_3x3_m3.table"),
-}
-
-
-@pytest.mark.parametrize("use", BAD_USE)
-def test_bad_use_is_one_line_and_exit_code_2(
-    solved33: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    fadefour: Fadefour,
-    use: str,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    before = sorted(solved33.iterdir())
-    command = [word.replace("DATA", str(solved33)) for word in BAD_USE[use]]
-    if "--data" not in command and len(command) > 1 and use != "unknown option":
-        command[1:1] = ["--data", str(solved33)]
-    ended = fadefour(*command)
-    assert ended.code == 2
-    assert ended.out == ""
-    assert re.fullmatch(r"[^\n]+\n", ended.err), ended.err
-    assert "Traceback" not in ended.err
-    assert sorted(solved33.iterdir()) == before
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_bad_use_as_a_script_shows_no_traceback(solved33: Path) -> None:
-    ended = run_script("probe", "a1b1c1/a2b2a3 x", *VARIANT33, "--data", solved33)
-    assert (ended.returncode, ended.stdout) == (2, "")
-    assert re.fullmatch(r"fadefour: 'a1b1c1/a2b2a3 x' cannot occur: [^\n]*\n", ended.stderr)
-
-
-def test_a_folder_without_a_name_is_refused_by_every_command() -> None:
-    """--data "" would be the current folder."""
-    options = [
-        option
-        for command in COMMANDS.values()
-        for option in command.params
-        if "--data" in option.opts
-    ]
-    assert len(options) >= 12
-    for option in options:
-        with pytest.raises(InputError, match="--data '' is empty: give a name"):
-            option.type.convert("", option, None)
-
-
-def test_targets_that_cannot_be_written_are_refused_before_the_work(
-    copy33: Path, tmp_path: Path, fadefour: Fadefour, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def too_late(*arguments: Any, **options: Any) -> None:
-        raise AssertionError("work began")
-
-    for work in ("solve_variant", "count_values", "merge_wins"):
-        monkeypatch.setattr(f"solver.commands.{work}", too_late)
-    taken = tmp_path / "taken"
-    for name in ("ywin_3x3_m3.data", "game_tree_3x3_m3.data"):
-        (taken / name).mkdir(parents=True)
-    for command in (
-        ("solve", *VARIANT33, "--data", taken),
-        ("merge", *VARIANT33, "--data", taken),
-        ("stats", *VARIANT33, "--data", copy33, "--png", taken),
-        ("stats", *VARIANT33, "--data", copy33, "--png", copy33 / "solved_3x3_m3.table" / "x.png"),
-    ):
-        ended = fadefour(*command)
-        assert (ended.code, ended.out) == (2, ""), command
-        assert re.fullmatch(r"fadefour: [^\n]*(cannot write|is a directory)[^\n]*\n", ended.err)
-
-
-def test_data_below_a_file_is_one_line(solved33: Path, fadefour: Fadefour) -> None:
-    folder = solved33 / "solved_3x3_m3.table" / "data"
-    ended = fadefour("solve", *VARIANT33, "--data", folder, "--json")
-    assert (ended.code, ended.out) == (2, "")
-    assert re.fullmatch(r"fadefour: cannot write in [^\n]+\n", ended.err)
-
-
-# ---- solve and its estimate ---------------------------------------------------------------------
 
 
 def orbits(n: int, pieces: int) -> int:

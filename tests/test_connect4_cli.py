@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import SCRIPT
 from plain_connect4 import POSITIONS, scored_games, state_of
 from slow import ASKED_FOR
 
@@ -24,7 +25,6 @@ from solver.errors import FadefourError
 
 Command = Callable[..., Any]
 
-SCRIPT = str(Path(__file__).parents[1] / "cli.py")
 
 PUBLIC = ("L1_R1", "L1_R2", "L1_R3", "L2_R1", "L2_R2", "L3_R1")
 # Of this set make test solves so many; all 500 take a quarter of an hour: FADEFOUR_SLOW_TESTS=1.

@@ -17,14 +17,13 @@ from typing import Any
 import brute_force
 import numpy as np
 import pytest
+from command_line import SCRIPT, VARIANT33
 from mismatched_counting import canonical
 from plain_moves import Truth, goodness, in_play, moves_of
 
 import solver.export
 
 CHILD = multiprocessing.get_context("fork")
-SCRIPT = str(Path(__file__).parents[1] / "cli.py")
-VARIANT33 = ("--n", "3", "--m", "3")
 Fadefour = Callable[..., Any]
 
 Rows = dict[brute_force.Position, tuple[int, int, int, int]]

@@ -34,28 +34,12 @@ from azfit.grading.in_play import grade_in_play
 from azfit.grading.tally import wilson
 from azfit.players import NetworkPlayer, RandomPlayer, SearchPlayer
 from azfit.search_config import SearchConfig
-from solver import InputError, Position, Rules, Solution, open_table, write_table
+from solver import InputError, Position, Rules
 from solver.index import look_up_positions, symmetry_of
 from solver.playout import Positions, legal_moves
 from solver.table import DenseTable
 
 Truth = dict[brute_force.Position, brute_force.Value]
-
-
-@pytest.fixture(scope="module")
-def table33(solved33: Path, rules33: Rules) -> DenseTable:
-    table = open_table(solved33, rules33)
-    assert isinstance(table, DenseTable)
-    return table
-
-
-@pytest.fixture(scope="module")
-def table44(solution44: Solution, tmp_path_factory: pytest.TempPathFactory) -> DenseTable:
-    folder = tmp_path_factory.mktemp("solved44")
-    write_table(folder, solution44)
-    table = open_table(folder)
-    assert isinstance(table, DenseTable)
-    return table
 
 
 @pytest.fixture(scope="module")

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from command_line import VARIANT33
 from conftest import Outcome, run_cli
 from fixed_players import perfect
 from limited_memory import limit_memory, run_with_memory
@@ -34,7 +35,6 @@ from solver import CorruptTableError, DenseTable, Rules
 from solver.archives import open_archive
 
 CHILD = multiprocessing.get_context("fork")
-VARIANT33 = ("--n", "3", "--m", "3")
 SMALL = NetworkConfig("drop-3-3-3", width=8, blocks=1)
 Make = Callable[[Path], object]
 

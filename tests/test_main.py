@@ -15,12 +15,10 @@ from typing import Any
 
 import click
 import pytest
+from command_line import SCRIPT, VARIANT33
 from conftest import Outcome, run_cli
 
 import cli
-
-SCRIPT = str(Path(__file__).parents[1] / "cli.py")
-VARIANT33 = ("--n", "3", "--m", "3")
 
 
 def run_script(stdout: Any, *arguments: str | Path) -> subprocess.CompletedProcess[str]:

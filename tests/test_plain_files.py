@@ -31,10 +31,7 @@ from solver.storage import (
 
 CHILD = multiprocessing.get_context("fork")
 
-
-@pytest.fixture(autouse=True)
-def without_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "fsync", lambda handle: None)
+pytestmark = pytest.mark.usefixtures("without_waiting_for_the_disk")
 
 
 def names_in(folder: Path) -> list[str]:

@@ -1,18 +1,22 @@
 """The retrograde analysis: duality of its own predecessor walk, brute force, golden counts."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from brute_force import all_positions, reachable
 from brute_force import solve as brute_force_solve
+from command_line import VARIANT33
+from folders import snapshot
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mismatched_counting import label_changes, mislabelled, predecessors, solve_canonical
 from test_rules import as_position
 
-from solver import Rules, solve
+from solver import Rules, Solution, solve
 from solver.index import find_node, node_count, position_of, slice_bases, slice_sizes
 from solver.kernels import ffi, index_of, lib, pointer
 from solver.machine import zeroed
@@ -202,3 +206,23 @@ def test_right_pairing_agrees_with_the_kernel_on_3x3():
     for plain, (result, plies) in solve_canonical(3, 3, 3, "distinct", "distinct").items():
         node, _ = find_node(as_position(plain, rules))
         assert value_of_byte(int(table[node])) == (names[result], plies)
+
+
+@pytest.mark.parametrize("variant", [VARIANT33, ("--n", "4", "--m", "3", "--k", "3")], ids=str)
+def test_one_thread_and_two_write_the_same_bytes(
+    tmp_path: Path, fadefour: Callable[..., Any], variant: tuple[str, ...]
+) -> None:
+    for threads in "12":
+        folder = ("--data", tmp_path / threads, "--threads", threads)
+        assert fadefour("solve", *variant, *folder).code == 0
+        assert fadefour("merge", *variant, *folder).code == 0
+    first, second = snapshot(tmp_path / "1"), snapshot(tmp_path / "2")
+    assert len(first) == 8, "table, X-wins, Y-wins, game tree, and their manifests"
+    assert first == second
+
+
+def test_one_thread_and_two_solve_4x4_to_the_same_bytes(solution44: Solution) -> None:
+    """The session's solution is the one that two threads found."""
+    single_threaded = solve(solution44.rules, threads=1)
+    assert np.array_equal(single_threaded.table, solution44.table)
+    assert np.array_equal(single_threaded.counts, solution44.counts)

@@ -1,8 +1,7 @@
-"""Nothing lost: whole files or none, whatever kills the writer; and no trust in what is read."""
+"""Nothing lost: whole files or none, whatever kills the writer, fills the disk or writes too."""
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 import os
 import random
@@ -16,45 +15,26 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
+from command_line import SCRIPT, VARIANT33
+from folders import names_in, snapshot
 
 from solver import (
-    CorruptTableError,
-    DenseTable,
-    FadefourError,
     InputError,
     MissingTableError,
     NoRoomError,
     Rules,
-    Solution,
     manifest,
-    open_records,
-    open_table,
-    solve,
     storage,
 )
-from solver.checkpoint import CheckpointFile
 from solver.manifest import NewFile, check_whole, open_manifest
 from solver.storage import writing_in
 
-CLI = str(Path(__file__).parents[1] / "cli.py")
-VARIANT33 = ("--n", "3", "--m", "3")
+pytestmark = pytest.mark.usefixtures("without_waiting_for_the_disk")
 RULES33 = Rules(3, 3, 3)
 REMEDY = "run 'fadefour test'"
 EveryKill = Callable[[Callable[[Path], object], Callable[[Path], object]], Iterator[Path]]
 CHILD = multiprocessing.get_context("fork")
-
-
-@pytest.fixture(autouse=True)
-def without_waiting_for_the_disk() -> Iterator[None]:
-    """A killed process loses nothing that it has handed to the system, so most tests go without
-    fsync; that it happens, and when, is a test of its own."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "fsync", lambda handle: None)
-        yield
 
 
 def content(version: int) -> bytes:
@@ -80,10 +60,6 @@ def read_version(path: Path) -> int | None:
     version = int(manifest.counts["version"])
     assert path.read_bytes() == content(version)
     return version
-
-
-def names_in(folder: Path) -> set[str]:
-    return {entry.name for entry in folder.iterdir()}
 
 
 @pytest.fixture
@@ -237,16 +213,12 @@ def test_kill_while_a_file_is_removed_never_leaves_one_that_is_refused(
 def run_with_room(file_bytes: int, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
     """The command in a process none of whose files may grow beyond so many bytes."""
     return subprocess.run(
-        [sys.executable, CLI, *map(str, arguments)],
+        [sys.executable, SCRIPT, *map(str, arguments)],
         capture_output=True,
         text=True,
         check=False,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (file_bytes, file_bytes)),
     )
-
-
-def snapshot(folder: Path) -> dict[str, bytes]:
-    return {entry.name: entry.read_bytes() for entry in folder.iterdir()}
 
 
 @pytest.mark.parametrize(
@@ -303,7 +275,7 @@ def test_too_little_memory_is_one_line(tmp_path: Path) -> None:
     """4x4 m=5 takes over 4 GB; an address space of 3 GB cannot hold it."""
     limit = 3 << 30
     ended = subprocess.run(
-        [sys.executable, CLI, "solve", "--m", "5", "--stats-only", "--json"],
+        [sys.executable, SCRIPT, "solve", "--m", "5", "--stats-only", "--json"],
         capture_output=True,
         text=True,
         check=False,
@@ -357,318 +329,7 @@ def test_the_lock_of_a_killed_writer_is_gone(tmp_path: Path) -> None:
         assert names_in(tmp_path) == set(), "the lock is no file"
 
 
-# ---- files that cannot be trusted ---------------------------------------------------------------
-
-TABLE, XWIN, TREE = "solved_3x3_m3.table", "xwin_3x3_m3.data", "game_tree_3x3_m3.data"
-
-
-def read_all(path: Path, rules: Rules | None = RULES33) -> None:
-    """Opens a file as a user of the API does, and reads all of it."""
-    if path.suffix == ".table":
-        with open_table(path, rules) as table:
-            assert isinstance(table, DenseTable)
-            table.check_all()
-            check_whole(path, table.manifest, REMEDY)
-    else:
-        kind = path.name.split("_3x3")[0]
-        for _ in open_records(path, kind, rules).chunks():
-            pass
-
-
-def edit_manifest(path: Path, edit: Callable[[dict[str, Any]], object]) -> None:
-    manifest = path.with_name(path.name + ".json")
-    body = json.loads(manifest.read_text())
-    edit(body)
-    manifest.write_text(json.dumps(body))
-
-
-def truncate(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[:-1])
-
-
-def lengthen(path: Path) -> None:
-    path.write_bytes(path.read_bytes() + b"\0")
-
-
-def empty(path: Path) -> None:
-    path.write_bytes(b"")
-
-
-def flip_bit(path: Path, offset: int = 5000, bit: int = 3) -> None:
-    data = bytearray(path.read_bytes())
-    data[offset] ^= 1 << bit
-    path.write_bytes(data)
-
-
-def take_manifest_of_other_variant(path: Path) -> None:
-    """The same kind of file for k = 2, manifest and all, under this file's name."""
-    folder = path.parent / "other"
-    rules = Rules(3, 3, 2)
-    folder.mkdir()
-    data = path.read_bytes()
-    with NewFile(folder / path.name, path.name.split("_3x3")[0], rules, len(data)) as new:
-        new.write(data)
-        new.commit({"records": len(data) // 14})
-    kind = "table" if path.suffix == ".table" else path.name.split("_3x3")[0]
-    edit_manifest(folder / path.name, lambda body: body.update(kind=kind))
-    for name in (path.name, f"{path.name}.json"):
-        (folder / name).rename(path.parent / name)
-    folder.rmdir()
-
-
-DAMAGE: dict[str, Callable[[Path], object]] = {
-    "truncated": truncate,
-    "longer": lengthen,
-    "empty": empty,
-    "bit flipped": flip_bit,
-    "last bit flipped": lambda path: flip_bit(path, path.stat().st_size - 1, 0),
-    "wrong format": lambda path: edit_manifest(path, lambda body: body.update(format="other")),
-    "wrong version": lambda path: edit_manifest(path, lambda body: body.update(version=2)),
-    "wrong kind": lambda path: edit_manifest(path, lambda body: body.update(kind="ywin")),
-    "wrong rules tag": lambda path: edit_manifest(
-        path, lambda body: body["rules"].update(tag=body["rules"]["tag"].replace("empty", "any"))
-    ),
-    "rules without tag": lambda path: edit_manifest(path, lambda body: body["rules"].pop("tag")),
-    "impossible rules": lambda path: edit_manifest(path, lambda body: body["rules"].update(n=99)),
-    "other variant": take_manifest_of_other_variant,
-    "no manifest": lambda path: path.with_name(path.name + ".json").unlink(),
-    "empty manifest": lambda path: path.with_name(path.name + ".json").write_text(""),
-    "half a manifest": lambda path: (
-        truncate(path.with_name(path.name + ".json"))
-        or truncate(path.with_name(path.name + ".json"))
-    ),
-    "manifest of garbage": lambda path: path.with_name(path.name + ".json").write_bytes(
-        bytes(range(256))
-    ),
-    "manifest of one long number": lambda path: path.with_name(path.name + ".json").write_text(
-        "9" * 5000
-    ),
-    "manifest of brackets": lambda path: path.with_name(path.name + ".json").write_text(
-        "[" * 100_000
-    ),
-    "manifest is a list": lambda path: path.with_name(path.name + ".json").write_text("[1, 2]"),
-    "checksum missing": lambda path: edit_manifest(
-        path, lambda body: body["checksums"]["crc32"].pop()
-    ),
-}
-
-
-@pytest.mark.parametrize("name", [TABLE, XWIN, TREE])
-@pytest.mark.parametrize("damage", DAMAGE)
-def test_a_damaged_file_is_refused_in_one_line_with_file_and_remedy(
-    copy33: Path, name: str, damage: str
-) -> None:
-    path = copy33 / name
-    read_all(path)
-    DAMAGE[damage](path)
-    with pytest.raises(CorruptTableError) as refused:
-        read_all(path)
-    message = str(refused.value)
-    assert "\n" not in message
-    assert name in message
-    assert re.search(r"run 'fadefour (solve|merge) ", message)
-
-
-@pytest.mark.parametrize("name", [TABLE, XWIN, TREE])
-def test_a_missing_file_is_refused_in_one_line_with_file_and_remedy(
-    copy33: Path, name: str
-) -> None:
-    (copy33 / name).unlink()
-    with pytest.raises(MissingTableError, match=re.escape(name)) as refused:
-        read_all(copy33 / name)
-    assert "run 'fadefour " in str(refused.value)
-    assert "\n" not in str(refused.value)
-    assert isinstance(refused.value, FileNotFoundError)
-
-
-def test_a_game_tree_of_another_variant_in_a_folder_is_refused(copy33: Path) -> None:
-    (copy33 / TABLE).unlink()
-    take_manifest_of_other_variant(copy33 / TREE)
-    with pytest.raises(CorruptTableError, match="game_tree_3x3_m3"):
-        open_table(copy33, RULES33)
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
-    max_leaves=5,
-)
-FIELDS = [
-    ("format",),
-    ("version",),
-    ("kind",),
-    ("rules",),
-    ("rules", "n"),
-    ("rules", "tag"),
-    ("bytes",),
-    ("counts",),
-    ("counts", "records"),
-    ("checksums",),
-    ("checksums", "sha256"),
-    ("checksums", "block_bytes"),
-    ("checksums", "crc32"),
-    ("checksums", "crc32", 0),
-]
-
-
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-@example(field=("bytes",), value=float("inf"), name=TABLE)
-@example(field=("rules", "n"), value=float("inf"), name=TABLE)
-@example(field=("checksums", "block_bytes"), value=10**30, name=TABLE)
-@example(field=("kind",), value="two\nlines", name=TABLE)
-@example(field=("counts", "records"), value=None, name=XWIN)
-@given(field=st.sampled_from(FIELDS), value=JSON, name=st.sampled_from([TABLE, XWIN]))
-def test_no_manifest_however_odd_causes_anything_but_a_named_one_line_error(
-    solved33: Path, tmp_path: Path, field: tuple[Any, ...], value: Any, name: str
-) -> None:
-    if not (tmp_path / name).exists():
-        shutil.copy(solved33 / name, tmp_path)
-    shutil.copy(solved33 / f"{name}.json", tmp_path)
-
-    def edit(body: dict[str, Any]) -> None:
-        inner: Any = body
-        for step in field[:-1]:
-            inner = inner[step]
-        inner[field[-1]] = value
-
-    edit_manifest(tmp_path / name, edit)
-    try:
-        read_all(tmp_path / name)
-    except FadefourError as error:
-        assert len(str(error).splitlines()) == 1
-
-
-# ---- checkpoints --------------------------------------------------------------------------------
-
-
-class SolveInterruptedError(Exception):
-    pass
-
-
-class InterruptedAt(CheckpointFile):
-    """Saves after every depth, and is interrupted after one of them."""
-
-    at_depth = -1
-    resumed_from: int | None = None
-
-    def load(self, full: Any) -> int | None:
-        self.resumed_from = super().load(full)
-        return self.resumed_from
-
-    def save_if_due(self, full: Any, depth: int) -> None:
-        super().save_if_due(full, depth)
-        if depth == self.at_depth:
-            raise SolveInterruptedError
-
-
-@pytest.mark.parametrize("rules", [Rules(3, 3, 3), Rules(4, 3, 3), Rules(4, 2, 2)], ids=str)
-def test_a_solve_interrupted_after_any_depth_and_resumed_gives_the_same_bytes(
-    tmp_path: Path, rules: Rules
-) -> None:
-    whole = solve(rules)
-    full_slice_deepest = 0
-    for depth in range(1, 255):
-        interrupted = InterruptedAt(tmp_path, rules, 0)
-        interrupted.at_depth = depth
-        try:
-            solve(rules, checkpoints=interrupted)
-        except SolveInterruptedError:
-            full_slice_deepest = depth
-        else:
-            break
-        resuming = InterruptedAt(tmp_path, rules, 0)
-        resumed = solve(rules, threads=1 + depth % 2, checkpoints=resuming)
-        assert resuming.resumed_from == depth
-        assert np.array_equal(resumed.table, whole.table)
-        resuming.discard()
-        assert names_in(tmp_path) == set()
-    assert full_slice_deepest >= 1
-
-
-def test_a_solve_that_is_not_due_saves_nothing(tmp_path: Path) -> None:
-    solve(RULES33, checkpoints=CheckpointFile(tmp_path, RULES33, 3600))
-    assert names_in(tmp_path) == set()
-
-
-def test_solve_killed_between_checkpoints_resumes_to_the_same_bytes(
-    tmp_path: Path, solution44: Solution
-) -> None:
-    command = [sys.executable, CLI, "solve", "--table-only", "--data", str(tmp_path)]
-    running = subprocess.Popen(
-        [*command, "--checkpoint-minutes", "0"],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    checkpoint = tmp_path / "solving_4x4_m4.checkpoint"
-    while not checkpoint.with_name(checkpoint.name + ".json").exists():
-        assert running.poll() is None, "the solve ended without a checkpoint"
-        time.sleep(0.005)
-    running.kill()
-    running.wait()
-    assert not (tmp_path / "solved_4x4_m4.table").exists()
-    resumed = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert resumed.returncode == 0, resumed.stderr
-    assert "resume at depth" in resumed.stderr
-    stored = np.fromfile(tmp_path / "solved_4x4_m4.table", np.uint8)
-    assert np.array_equal(stored, solution44.table)
-    assert names_in(tmp_path) == {"solved_4x4_m4.table", "solved_4x4_m4.table.json"}
-
-
-CHECKPOINT_DAMAGE: dict[str, Callable[[Path], object]] = {
-    name: DAMAGE[name]
-    for name in ("truncated", "bit flipped", "wrong version", "no manifest", "manifest of garbage")
-} | {
-    "no depth": lambda path: edit_manifest(path, lambda body: body["counts"].clear()),
-    "another depth": lambda path: edit_manifest(path, lambda body: body["counts"].update(depth=3)),
-    "deeper": lambda path: edit_manifest(path, lambda body: body["counts"].update(depth=6)),
-    "a depth in words": lambda path: edit_manifest(
-        path, lambda body: body["counts"].update(depth="four")
-    ),
-    "of other rules": lambda path: edit_manifest(
-        path, lambda body: body["rules"].update(k=2, tag=Rules(3, 3, 2).tag)
-    ),
-}
-
-
-@pytest.mark.parametrize("damage", CHECKPOINT_DAMAGE)
-def test_a_damaged_checkpoint_is_refused_in_one_line_with_the_way_out(
-    tmp_path: Path, fadefour: Callable[..., Any], damage: str
-) -> None:
-    interrupted = InterruptedAt(tmp_path, RULES33, 0)
-    interrupted.at_depth = 4
-    with pytest.raises(SolveInterruptedError):
-        solve(RULES33, checkpoints=interrupted)
-    CHECKPOINT_DAMAGE[damage](interrupted.path)
-    before = snapshot(tmp_path)
-    ended = fadefour("solve", *VARIANT33, "--data", tmp_path, "--json")
-    assert (ended.code, ended.out) == (2, "")
-    assert re.fullmatch(r"fadefour: .*checkpoint.*: remove '.*' to start .*\n", ended.err)
-    assert snapshot(tmp_path) == before
-
-
 # ---- the same bytes -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("variant", [VARIANT33, ("--n", "4", "--m", "3", "--k", "3")], ids=str)
-def test_one_thread_and_two_write_the_same_bytes(
-    tmp_path: Path, fadefour: Callable[..., Any], variant: tuple[str, ...]
-) -> None:
-    for threads in "12":
-        folder = ("--data", tmp_path / threads, "--threads", threads)
-        assert fadefour("solve", *variant, *folder).code == 0
-        assert fadefour("merge", *variant, *folder).code == 0
-    first, second = snapshot(tmp_path / "1"), snapshot(tmp_path / "2")
-    assert len(first) == 8, "table, X-wins, Y-wins, game tree, and their manifests"
-    assert first == second
-
-
-def test_one_thread_and_two_solve_4x4_to_the_same_bytes(solution44: Solution) -> None:
-    """The session's solution is the one that two threads found."""
-    single_threaded = solve(solution44.rules, threads=1)
-    assert np.array_equal(single_threaded.table, solution44.table)
-    assert np.array_equal(single_threaded.counts, solution44.counts)
 
 
 def test_the_writer_of_a_folder_finishes_what_was_decided_there(tmp_path: Path) -> None:

@@ -18,12 +18,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_records import (
+from command_line import SCRIPT, VARIANT33
+from folders import snapshot
+from plain_records import (
     RULES33,
     TABLE,
     TREE,
     TRUTH,
-    VARIANT33,
     XWIN,
     YWIN,
     craft,
@@ -31,7 +32,6 @@ from test_records import (
     full_place,
     least_image,
     read_records,
-    snapshot,
 )
 
 from solver import (
@@ -48,8 +48,6 @@ from solver.kernels import Crew
 from solver.manifest import NewFile
 from solver.retrograde import count_values
 from solver.values import IMPOSSIBLE
-
-SCRIPT = str(Path(__file__).parents[1] / "cli.py")
 
 
 def rewrite_table(folder: Path, table: np.ndarray[Any, Any]) -> None:
