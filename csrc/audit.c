@@ -70,7 +70,7 @@ static void judge(ff_audit_count *count, uint64_t node, int value, int expected)
 /* The queues behind a sequence a1.. b0.. a0 b-last, as in index.h. */
 typedef struct {
     int movers, opponents;
-    uint8_t mover[FF_MAX_PIECES], opponent[FF_MAX_PIECES];
+    uint8_t mover[FF_MAX_PIECES + 4], opponent[FF_MAX_PIECES + 4];
 } queues;
 
 static void set_group(const ff_audit *audit, const uint8_t *cells, queues *node) {

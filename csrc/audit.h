@@ -43,7 +43,7 @@ typedef struct {
     uint64_t node_count, slice_base, next_base;
     uint8_t image[8][25];
     uint8_t lowest[25]; /* the transforms that carry this cell lowest */
-    uint64_t ways[26][11];
+    uint64_t ways[26][13];
     struct ff_tree {
         int length, size;
         struct ff_branch {

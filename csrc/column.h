@@ -19,7 +19,7 @@ static inline void ff_best_of_columns_bytewise(const uint8_t *entries, int rows,
     for (int c = 0; c < rows; c++) best[c] = ff_value_of_merit(best[c]);
 }
 
-#ifdef __SSE4_1__
+#ifdef FF_SSE4_1
 
 /* `best` has room for FF_COLUMNS_ROOM; up to sixteen are written where there are fewer. */
 static inline void ff_best_of_columns(const uint8_t *entries, int rows, uint8_t *best) {

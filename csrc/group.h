@@ -11,11 +11,9 @@
 #ifndef FF_GROUP_H
 #define FF_GROUP_H
 
-#ifdef __BMI2__
-#include <immintrin.h>
-#endif
-
 #include <stdint.h>
+
+#include "instructions.h"
 
 enum { FF_SMALL_ROWS = 8 };
 
@@ -24,7 +22,7 @@ static inline uint32_t ff_every_column(int columns) { return (1u << columns) - 1
 #define FF_EVERY_BYTE(bits) ((uint64_t)(bits) * 0x0101010101010101u)
 
 static inline uint64_t ff_by_rows(uint64_t packed, int columns) {
-#ifdef __BMI2__
+#ifdef FF_BMI2
     return _pdep_u64(packed, FF_EVERY_BYTE(ff_every_column(columns)));
 #else
     uint64_t rows = 0;

@@ -2,9 +2,7 @@
 
 #include <string.h>
 
-#ifdef __BMI2__
-#include <immintrin.h>
-#endif
+#include "instructions.h"
 
 uint64_t ff_continuations(const ff_index *index, unsigned group, int used, int more) {
     uint64_t fixed_ways = 0;
@@ -103,7 +101,7 @@ static unsigned descend(const ff_index *index, uint64_t *rank, int length, int w
 
 /* The cell with this many unused cells below it. */
 static int cell_of_digit(uint32_t used, uint32_t digit) {
-#ifdef __BMI2__
+#ifdef FF_BMI2
     return __builtin_ctz(_pdep_u32((uint32_t)1 << digit, ~used));
 #else
     uint32_t open = ~used;
@@ -206,7 +204,7 @@ static void fill_counts(ff_index *index) {
 /* The transform for a beginning, FF_UNRESOLVED if it leaves a symmetry; and the
  * beginning's rank for every length, rank[0], rank[step], ... */
 static uint8_t rank_beginning(const ff_index *index, const uint8_t *cells, int given,
-                                 uint64_t *rank, size_t step) {
+                              uint64_t *rank, size_t step) {
     uint8_t canonical[3], stabiliser = FF_ALL_TRANSFORMS;
     int t = canonical_transform(index, cells, given);
     for (int i = 0; i < given; i++) canonical[i] = index->symmetry.image[t][cells[i]];

@@ -39,6 +39,9 @@
  *
  *     63   60 59     54 53     48              5       0
  *     [pieces] [cell 0 ] [cell 1 ]    ...      [cell 9 ]    unused cells: 0
+ *
+ * With eleven or twelve pieces a cell has five bits instead of six, cell 0 in bits
+ * 55 to 59.
  */
 #ifndef FF_INDEX_H
 #define FF_INDEX_H
@@ -51,24 +54,24 @@ enum { FF_UNRESOLVED = 0xFF };
 typedef struct {
     ff_rules rules;
     ff_symmetry symmetry;
-    uint64_t falling[26][11];       /* [c][r]: c (c-1) ... (c-r+1) */
-    uint64_t weight[11][10];        /* [length][i]: continuations after i + 1 cells */
-    uint64_t sequences[11];         /* canonical sequences of each length */
-    uint64_t slice_base[12];        /* first node of each slice; [2m+1]: all nodes */
+    uint64_t falling[26][13];       /* [c][r]: c (c-1) ... (c-r+1) */
+    uint64_t weight[13][12];        /* [length][i]: continuations after i + 1 cells */
+    uint64_t sequences[13];         /* canonical sequences of each length */
+    uint64_t slice_base[14];        /* first node of each slice; [2m+1]: all nodes */
     /* By the first two cells, where they break the symmetry: the transform, and
      * for each length the rank of the beginning. */
     uint8_t pair_transform[625];
-    uint64_t pair_rank[11][625];
+    uint64_t pair_rank[13][625];
     /* Two cells on one axis do not: those pairs are numbered, and the third cell
      * is looked up too. */
     uint8_t pair_on_axis[625];
     uint8_t third_transform[80][25];
-    uint64_t third_rank[11][80][25];
+    uint64_t third_rank[13][80][25];
     /* The canonical pairs that break the symmetry, in rising order, for unranking:
      * behind one of them a rank is mixed radix. */
     int beginnings;
     uint8_t beginning[80][2];
-    uint64_t beginning_rank[11][80]; /* for each length, the first rank behind it */
+    uint64_t beginning_rank[13][80]; /* for each length, the first rank behind it */
 } ff_index;
 
 int ff_index_init(ff_index *index, int n, int m, int k);
@@ -76,22 +79,27 @@ int ff_index_init(ff_index *index, int n, int m, int k);
 
 void ff_sequence_unrank(const ff_index *index, uint64_t rank, int length, uint8_t *cells);
 
+/* Where the cell in this place of a sequence stands in a state code. */
+static inline int ff_code_shift(int place, int pieces) {
+    return pieces <= 10 ? 54 - 6 * place : 55 - 5 * place;
+}
+
 /* What one cell, in this place of the sequence, adds to a state code. */
-static inline uint64_t ff_code_of_cell(int cell, int place) {
-    return (uint64_t)cell << (54 - 6 * place);
+static inline uint64_t ff_code_of_cell(int cell, int place, int pieces) {
+    return (uint64_t)cell << ff_code_shift(place, pieces);
 }
 
 /* The state code of a sequence. */
 static inline uint64_t ff_pack(const uint8_t *cells, int pieces) {
     uint64_t code = (uint64_t)pieces << 60;
-    for (int i = 0; i < pieces; i++) code |= ff_code_of_cell(cells[i], i);
+    for (int i = 0; i < pieces; i++) code |= ff_code_of_cell(cells[i], i, pieces);
     return code;
 }
 
 static inline int ff_unpack(uint64_t code, uint8_t *cells) {
     int pieces = (int)(code >> 60);
     for (int i = 0; i < pieces && i < FF_MAX_PIECES; i++)
-        cells[i] = (uint8_t)(code >> (54 - 6 * i) & 63);
+        cells[i] = (uint8_t)(code >> ff_code_shift(i, pieces) & (pieces <= 10 ? 63 : 31));
     return pieces;
 }
 

@@ -20,7 +20,7 @@ typedef struct {
     uint64_t *nodes;        /* [count] */
     uint8_t *transforms;    /* [count]: canonical position -> the board shown */
     int8_t *x, *y;          /* [count][m]: the queues, as in nodes.h */
-    int8_t *to_move;        /* [count] */
+    int8_t *to_move;        /* [count]; x, y and to_move are wanted together or not at all */
     uint8_t *pieces;        /* [count][2m]: the cell of plane p's piece, n * n for none */
     float *planes;          /* [count][2m][n][n]: as drop_oldest.c fills them */
     uint8_t *legal;         /* [count][n * n]: 0 or 1 */

@@ -8,7 +8,7 @@ void ff_reader_enter_group(ff_reader *reader, uint64_t group) {
     memcpy(reader->cells, reader->groups.cells, (size_t)reader->groups.length);
     reader->group_code = (uint64_t)reader->pieces << 60;
     for (int i = 0; i < reader->groups.length; i++)
-        reader->group_code |= ff_code_of_cell(reader->groups.cells[i], i);
+        reader->group_code |= ff_code_of_cell(reader->groups.cells[i], i, reader->pieces);
     reader->rows = ff_free_cells(reader->index,
                                  ff_cells_mask(reader->groups.cells, reader->groups.length),
                                  reader->free);

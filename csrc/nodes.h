@@ -35,7 +35,7 @@ void ff_count_values(const uint8_t *values, uint64_t *histogram, ff_work *work);
 /* A node's pieces: mover[0 .. movers-1] and opponent[0 .. opponents-1]. */
 typedef struct {
     int movers, opponents;
-    uint8_t mover[FF_MAX_M + 1], opponent[FF_MAX_M + 1];
+    uint8_t mover[FF_MAX_M + 2], opponent[FF_MAX_M + 2];
 } ff_queues;
 
 /* FF_BAD_POSITION if the rules have no such position, or if it cannot occur. */
@@ -110,8 +110,8 @@ static inline void ff_reader_next(ff_reader *reader) {
 static inline uint64_t ff_reader_code(const ff_reader *reader) {
     const int pieces = reader->pieces;
     if (pieces < 2) return ff_pack(reader->cells, pieces);
-    return reader->group_code | ff_code_of_cell(reader->cells[pieces - 2], pieces - 2) |
-           ff_code_of_cell(reader->cells[pieces - 1], pieces - 1);
+    return reader->group_code | ff_code_of_cell(reader->cells[pieces - 2], pieces - 2, pieces) |
+           ff_code_of_cell(reader->cells[pieces - 1], pieces - 1, pieces);
 }
 
 /* Moves forward to this rank; in one step where no group has a symmetry. */

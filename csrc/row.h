@@ -23,7 +23,7 @@ typedef struct {
     uint64_t equal; /* entries that hold the value asked for */
 } ff_entries;
 
-#ifdef __SSE2__
+#ifdef FF_SSE2
 
 static inline uint64_t ff_bytes_equal(__m128i sixteen, int value) {
     return (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(sixteen, _mm_set1_epi8((char)value)));
@@ -64,9 +64,7 @@ static inline ff_entries ff_entries_of(const uint8_t *entries, int count, int va
     return (ff_entries){sets.lost & every, sets.undecided & every, sets.equal & every};
 }
 
-#ifdef __SSE4_1__
-
-#include <smmintrin.h>
+#ifdef FF_SSE4_1
 
 /* ff_merit of sixteen values. */
 static inline __m128i ff_sixteen_merits(__m128i values) {

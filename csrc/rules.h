@@ -21,7 +21,7 @@
 
 enum {
     FF_MAX_N = 5,
-    FF_MAX_M = 5,
+    FF_MAX_M = 6,
     FF_MAX_CELLS = FF_MAX_N * FF_MAX_N,
     FF_MAX_PIECES = 2 * FF_MAX_M,
     FF_MAX_LINES = 72 /* 5 x 5, two in a row */

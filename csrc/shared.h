@@ -15,6 +15,8 @@
 
 #include <stdint.h>
 
+#include "instructions.h"
+
 static inline uint8_t ff_shared_load(const uint8_t *byte) {
     return __atomic_load_n(byte, __ATOMIC_RELAXED);
 }
@@ -32,9 +34,7 @@ static inline void ff_shared_store(uint8_t *byte, uint8_t value) {
 #define FF_SANITIZED 1
 #endif
 
-#ifdef __SSE2__
-
-#include <emmintrin.h>
+#ifdef FF_SSE2
 
 static inline __m128i ff_shared_sixteen(const uint8_t *bytes) {
 #ifdef FF_SANITIZED

@@ -156,11 +156,11 @@ typedef struct {
     int cell_behind[FF_MAX_PIECES];
 } ff_open_place;
 
-/* Returns 0 if the cells before do not break the symmetry. */
-static inline int ff_open_place_init(ff_open_place *place, const ff_index *index,
-                                     const uint8_t *before, int before_count,
-                                     const uint8_t *behind, int behind_count) {
-    const int length = before_count + 1 + behind_count;
+/* Of sequences of `length` cells that begin with these; the rank is that of the first of them.
+ * Returns 0 if the cells before do not break the symmetry. */
+static inline int ff_open_beginning_init(ff_open_place *place, const ff_index *index,
+                                         const uint8_t *before, int before_count,
+                                         const uint8_t *behind, int behind_count, int length) {
     const ff_place beginning = ff_place_of(index, before, before_count, length);
     if (beginning.stabiliser != FF_IDENTITY_ONLY) return 0;
     const uint8_t *image = index->symmetry.image[beginning.transform];
@@ -181,6 +181,14 @@ static inline int ff_open_place_init(ff_open_place *place, const ff_index *index
     }
     place->used = used;
     return 1;
+}
+
+/* The same with no cell behind those. */
+static inline int ff_open_place_init(ff_open_place *place, const ff_index *index,
+                                     const uint8_t *before, int before_count,
+                                     const uint8_t *behind, int behind_count) {
+    return ff_open_beginning_init(place, index, before, before_count, behind, behind_count,
+                                  before_count + 1 + behind_count);
 }
 
 /* The rank with this image of the open cell. */

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solver.errors import FadefourError
+from solver.exploring import Exploration, Limits, explore_bytes
 from solver.index import (
     Int8Array,
     find_node,
@@ -68,6 +69,9 @@ class Solution(Table):
     def _bytes(self, x: Int8Array, y: Int8Array, to_move: Int8Array) -> NDArray[np.uint8]:
         return self.table[find_nodes(x, y, to_move, self.rules)[0]]
 
+    def _explore(self, position: Position, limits: Limits) -> Exploration:
+        return explore_bytes(position, limits, self.table, self.name)
+
 
 class Checkpoints(Protocol):
     """Where a long solve can leave its state between two depths, and find it again."""
@@ -115,7 +119,7 @@ def solve(
             rules, memory[slice_bases(rules)[2 * rules.m] :], crew, progress, checkpoints
         )
         table = memory[: node_count(rules) + READABLE_BEHIND]
-        _fill_partial_slices(rules, table, crew, progress)
+        fill_slices(rules, table, 2 * rules.m - 1, crew, progress)
         table = table[:-READABLE_BEHIND]
         return Solution(rules, table, count_values(rules, table, crew))
 
@@ -172,12 +176,14 @@ def _solve_full_slice(
     lib.ff_fold(run)
 
 
-def _fill_partial_slices(
-    rules: Rules, table: NDArray[np.uint8], crew: Crew, progress: Progress
+def fill_slices(
+    rules: Rules, table: NDArray[np.uint8], first: int, crew: Crew, progress: Progress
 ) -> None:
+    """Decides the slices with ``first`` pieces and fewer, of a table that holds those above as far
+    as slice ``first`` + 1, and READABLE_BEHIND bytes behind it."""
     index, sizes = index_of(rules), slice_sizes(rules)
-    start = pointer(table, np.uint8, node_count(rules) + READABLE_BEHIND)
-    for pieces in range(2 * rules.m - 1, 0, -1):
+    start = pointer(table, np.uint8, slice_bases(rules)[first + 2] + READABLE_BEHIND)
+    for pieces in range(first, 0, -1):
         tiles = lib.ff_fill_tiles(index, pieces)
         progress.begin(counted(pieces, "piece"), tiles, "tile")
         parts = crew.share(
@@ -190,9 +196,13 @@ def _fill_partial_slices(
     lib.ff_fill_root(index, start)
 
 
-def count_values(rules: Rules, table: NDArray[np.uint8], crew: Crew) -> NDArray[np.uint64]:
-    """How often each byte occurs in each slice: uint64 [slices, 256]."""
+def count_values(
+    rules: Rules, table: NDArray[np.uint8], crew: Crew, last: int | None = None
+) -> NDArray[np.uint64]:
+    """How often each byte occurs in each slice: uint64 [slices, 256]. ``last``: the last slice that
+    the table holds, if that is not the full one."""
     bases, sizes = slice_bases(rules), slice_sizes(rules)
+    sizes = sizes if last is None else sizes[: last + 1]
     counts = np.zeros((len(sizes), 256), np.uint64)
     for pieces, size in enumerate(sizes):
         values = pointer(table[bases[pieces] :], np.uint8, size)
