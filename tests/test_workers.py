@@ -7,23 +7,29 @@ import signal
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from tiny_self_play import tiny
-from workers_here import WorkersHere
+from workers_here import WorkersHere, collected
 
 from azfit.games import game_by_name
 from azfit.inference import NetworkEvaluator
 from azfit.network import Network
 from azfit.playing.openings import random_openings
+from azfit.self_play import loop
 from azfit.self_play.episode import Episode
 from azfit.self_play.play_games import play_games
-from azfit.self_play.worker import Task
-from azfit.self_play.workers import DEATHS_IN_A_ROW, Workers, _Seat
+from azfit.self_play.worker import PlayGames, PlayPairs, SelfPlayWorker, Task
+from azfit.self_play.workers import Workers
+from azfit.weights import Weights
 from solver.errors import FadefourError
+from solver.workers.pool import DEATHS_IN_A_ROW
+from solver.workers.processes import ProcessSeat
+from solver.workers.worker import Deal, Message
 
 CONFIG = tiny(workers=2, sims=30)
 GAMES = range(8)
@@ -42,8 +48,12 @@ def workers() -> Iterator[Workers]:
         yield opened
 
 
+def processes(workers: Workers) -> list[Any]:
+    return [seat.process for seat in workers.pool.seats if isinstance(seat, ProcessSeat)]
+
+
 def process_ids(workers: Workers) -> list[int]:
-    return [seat.process.pid or 0 for seat in workers._seats]
+    return [process.pid or 0 for process in processes(workers)]
 
 
 @pytest.fixture(scope="module")
@@ -55,14 +65,6 @@ def games() -> dict[int, bytes]:
     frames = dict(here.play_games(GAMES, 0, "best"))
     torch.set_num_threads(threads)
     return frames
-
-
-def collected(stream: Iterator[tuple[int, Any]]) -> dict[int, Any]:
-    answers: dict[int, Any] = {}
-    for item, answer in stream:
-        assert item not in answers, "an item was answered twice"
-        answers[item] = answer
-    return answers
 
 
 def test_games_arrive_exactly_once_and_are_those_of_one_process(
@@ -87,6 +89,76 @@ def test_matches_are_those_of_one_process(workers: Workers) -> None:
     workers.forget("candidate")
 
 
+def test_a_network_goes_to_the_workers_once_whatever_parts_it_plays(
+    monkeypatch: pytest.MonkeyPatch, games: dict[int, bytes]
+) -> None:
+    here = WorkersHere(CONFIG)
+    kept: list[str] = []
+    dropped: list[str] = []
+    keep, drop = here.pool.keep, here.pool.drop
+
+    def keep_and_note(name: str, value: Any) -> None:
+        kept.append(name)
+        keep(name, value)
+
+    def drop_and_note(name: str) -> None:
+        dropped.append(name)
+        drop(name)
+
+    monkeypatch.setattr(here.pool, "keep", keep_and_note)
+    monkeypatch.setattr(here.pool, "drop", drop_and_note)
+    for part in ("best", "best", "ahead"):
+        here.set_network(part, network())
+    assert len(kept) == 1
+    here.set_network("candidate", network(2))
+    here.set_network("best", network(2))  # it is accepted
+    assert len(set(kept)) == len(kept) == 2 and not dropped
+    assert dict(here.play_games(GAMES, 0, "ahead")) == games
+    here.forget("ahead")
+    assert dropped == kept[:1]
+    here.forget("candidate")
+    assert dropped == kept[:1] and len(dict(here.play_games(GAMES, 0, "best"))) == len(GAMES)
+
+
+def test_a_run_sends_each_network_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of its folder: the first, and the candidates of all iterations."""
+    kept, keep = [], SelfPlayWorker.keep
+
+    def keep_and_count(worker: SelfPlayWorker, name: str, value: Weights) -> None:
+        kept.append(name)
+        keep(worker, name, value)
+
+    monkeypatch.setattr(SelfPlayWorker, "keep", keep_and_count)
+    monkeypatch.setattr(loop, "Workers", WorkersHere)
+    for overlap in (False, True):
+        kept.clear()
+        loop.self_play(
+            tiny(overlap=overlap, iterations=3, pool_games=0, accept=1.0),
+            tmp_path / f"{overlap}",
+            stream=None,
+        )
+        assert len(set(kept)) == len(kept) == 4
+
+
+def test_what_networks_said_is_remembered_within_a_phase_only() -> None:
+    """What is known decides what is evaluated together, and so how it is rounded: a run that goes
+    on after an interruption between two phases must find the same."""
+    worker = SelfPlayWorker(tiny())
+    for name, seed in (("a", 1), ("b", 2)):
+        worker.keep(name, Weights.of(network(seed)))
+
+    def cache(task: Task, name: str = "a") -> Any:
+        return worker._player(task, name)[0]
+
+    first, match = cache(PlayGames(0, "a")), cache(PlayPairs("b", "a"))
+    assert first is cache(PlayGames(0, "a"))
+    assert match is cache(PlayPairs("b", "a")) and match is not first
+    player = cache(PlayPairs("b", "a"), "b")
+    assert player is cache(PlayPairs("b", "c"), "b"), "it meets another opponent"
+    assert cache(PlayPairs("c", "a")) is not match
+    assert cache(PlayGames(1, "a")) is not first
+
+
 @pytest.mark.parametrize("victims", [1, 2])
 def test_workers_killed_between_their_games_are_replaced(
     workers: Workers, games: dict[int, bytes], victims: int
@@ -105,8 +177,8 @@ def test_workers_killed_between_their_games_are_replaced(
 
 
 def test_a_worker_killed_in_the_middle_of_a_game_is_replaced_and_plays_it_again() -> None:
-    """The game takes seconds; the blow comes a fraction of a second after it was dealt."""
-    with Workers(tiny(workers=1, sims=5_000, cache=False)) as workers:
+    """The game takes far longer than the blow, which comes a moment after it was dealt."""
+    with Workers(tiny(workers=1, sims=2_000, cache=False)) as workers:
         workers.set_network("best", network())
         (victim,) = process_ids(workers)
         list(workers.play_games([1], 0, "best"))  # by now the worker is up and quick
@@ -122,7 +194,7 @@ def test_a_worker_killed_in_the_middle_of_a_game_is_replaced_and_plays_it_again(
 def test_a_worker_killed_while_idle_is_replaced_when_it_is_needed(
     workers: Workers, games: dict[int, bytes]
 ) -> None:
-    victim = workers._seats[1].process
+    victim = processes(workers)[1]
     assert victim.pid is not None
     os.kill(victim.pid, signal.SIGKILL)
     victim.join()
@@ -155,7 +227,7 @@ def test_every_network_is_searched_with_its_own_scale_of_steps() -> None:
         wanted = play_games(
             game,
             NetworkEvaluator(short, threads=1),
-            replace(config.search, max_steps=scale),
+            replace(config.search_config, max_steps=scale),
             GAMES,
             seed=config.seed,
             iteration=0,
@@ -188,15 +260,16 @@ def is_alive(pid: int) -> bool:
 def test_workers_that_die_again_and_again_are_one_clear_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    hand_out, killed = _Seat.hand_out, []
+    send, killed = ProcessSeat.send, []
 
-    def hand_out_and_kill(seat: _Seat, task: Task) -> None:
-        assert seat.process.pid is not None
-        hand_out(seat, task)
-        os.kill(seat.process.pid, signal.SIGKILL)
-        killed.append(seat.process.pid)
+    def send_and_kill(seat: ProcessSeat, message: Message) -> None:
+        send(seat, message)
+        if isinstance(message, Deal):
+            assert seat.process.pid is not None
+            os.kill(seat.process.pid, signal.SIGKILL)
+            killed.append(seat.process.pid)
 
-    monkeypatch.setattr(_Seat, "hand_out", hand_out_and_kill)
+    monkeypatch.setattr(ProcessSeat, "send", send_and_kill)
     with Workers(tiny(workers=1)) as own:
         own.set_network("best", network())
         with pytest.raises(FadefourError, match=r"died 3 times in a row \(exit code -9\)"):
@@ -208,16 +281,16 @@ def test_workers_that_die_again_and_again_are_one_clear_error(
 def test_workers_started_before_one_that_cannot_be_are_ended(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    started: list[_Seat] = []
-    real = _Seat.__init__
+    started: list[ProcessSeat] = []
+    real = ProcessSeat.__init__
 
-    def second_fails(seat: _Seat, config: Any) -> None:
+    def second_fails(seat: ProcessSeat, make: Any) -> None:
         if started:
             raise KeyboardInterrupt
-        real(seat, config)
+        real(seat, make)
         started.append(seat)
 
-    monkeypatch.setattr(_Seat, "__init__", second_fails)
+    monkeypatch.setattr(ProcessSeat, "__init__", second_fails)
     with pytest.raises(KeyboardInterrupt), Workers(CONFIG):
         pass
     assert started[0].process.exitcode == -signal.SIGTERM
