@@ -4,7 +4,12 @@
     python bench/connect4_solver.py --limit 50 --megabytes 256 --no-empty FILE...
 
 Without files, and if FADEFOUR_CONNECT4_SETS is not set, the tests' own positions are used, which
-are late and easy. Time is CPU time on one thread.
+are late and easy. Time is CPU time, of all threads together.
+
+    python bench/connect4_solver.py --together 4444 --together 71235 --threads 1 --threads 2
+
+solves each of these positions on threads that search it together. Nodes per thread say what the
+threads save, whatever else the machine is doing.
 """
 
 from __future__ import annotations
@@ -30,17 +35,45 @@ def solve_all(solver: Connect4Solver, positions: list[Scored]) -> tuple[int, int
     return correct, solver.nodes - before, seconds
 
 
+def solve_together(text: str, threads: int, megabytes: int) -> None:
+    """One position from a cold start."""
+    with Connect4Solver(megabytes, threads=threads, book=None) as solver:
+        solver.forget()
+        began = time.perf_counter()
+        score = solver.score(Connect4Position.parse(text))
+        spent = time.perf_counter() - began
+    print(
+        f"  {text:<12} {threads} threads: score {score:+d}, {solver.nodes / 1e6:7.1f} M nodes,"
+        f" {solver.nodes / threads / 1e6:7.1f} M per thread, {spent:6.1f} s passed",
+        flush=True,
+    )
+
+
 @click.command()
 @click.argument("files", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--limit", type=int, help="Use only the first N positions of each file.")
 @click.option("--megabytes", default=MEGABYTES, show_default=True, help="Size of the table.")
 @click.option("--empty/--no-empty", default=True, show_default=True, help="Also the empty board.")
-def main(files: tuple[Path, ...], limit: int | None, megabytes: int, empty: bool) -> None:
+@click.option("--together", multiple=True, help="Only this position, on --threads; repeatable.")
+@click.option("--threads", type=int, multiple=True, default=[1], help="For --together; repeatable.")
+def main(
+    files: tuple[Path, ...],
+    limit: int | None,
+    megabytes: int,
+    empty: bool,
+    together: tuple[str, ...],
+    threads: tuple[int, ...],
+) -> None:
     """Print mean nodes and time of each set, each started with an empty table."""
+    for text in together:
+        for count in threads:
+            solve_together(text, count, megabytes)
+    if together:
+        return
     print(f"table of {megabytes} MB, one thread, CPU time")
     for path in files or set_files() or [OWN]:
         positions = read_set(path)[:limit]
-        with Connect4Solver(megabytes) as solver:
+        with Connect4Solver(megabytes, book=None) as solver:
             solver.forget()  # touches the memory, so that the first position does not pay for it
             correct, nodes, seconds = solve_all(solver, positions)
         print(
@@ -51,7 +84,7 @@ def main(files: tuple[Path, ...], limit: int | None, megabytes: int, empty: bool
             flush=True,
         )
     if empty:
-        with Connect4Solver(megabytes) as solver:
+        with Connect4Solver(megabytes, book=None) as solver:
             began = time.process_time()
             score = solver.score(Connect4Position())
             spent = time.process_time() - began

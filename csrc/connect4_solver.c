@@ -10,6 +10,8 @@ enum {
     /* Mirror images share an entry up to here.  Deeper ones meet only below a
      * pair of mirror images, of which one was cut off already. */
     MIRRORED_PLIES = 12,
+    /* Positions are marked as being searched up to here; deeper ones take no time. */
+    MARKED_PLIES = 26,
     KEY_BITS = COLUMNS * COLUMN_BITS
 };
 
@@ -78,10 +80,21 @@ static int low_of(uint64_t entry) { return (int)(entry & 63) - 32; }
 static int high_of(uint64_t entry) { return (int)(entry >> 6 & 63) - 32; }
 static int work_of(uint64_t entry) { return (int)(entry >> 12 & 63); }
 
+/* Other solvers may write to the table meanwhile: see "Sharing" in the header. */
+static uint64_t entry_at(const uint64_t *place) {
+    return __atomic_load_n(place, __ATOMIC_RELAXED);
+}
+
+static void put_at(uint64_t *place, uint64_t entry) {
+    __atomic_store_n(place, entry, __ATOMIC_RELAXED);
+}
+
 static uint64_t look_up(const ff_connect4_solver *solver, uint64_t key) {
     const uint64_t *bucket = bucket_of(solver, key), rest = rest_of(solver, key);
-    for (int i = 0; i < FF_C4_WAYS; i++)
-        if (bucket[i] != 0 && bucket[i] >> 18 == rest) return bucket[i];
+    for (int i = 0; i < FF_C4_WAYS; i++) {
+        const uint64_t entry = entry_at(bucket + i);
+        if (entry != 0 && entry >> 18 == rest) return entry;
+    }
     return 0;
 }
 
@@ -90,19 +103,24 @@ static void store(ff_connect4_solver *solver, uint64_t key, int low, int high, u
     const int work = 64 - __builtin_clzll(nodes | 1);
     const uint64_t entry =
         rest << 18 | (uint64_t)work << 12 | (uint64_t)(high + 32) << 6 | (uint64_t)(low + 32);
+    uint64_t cheapest = 0;
     int least = 0;
     for (int i = 0; i < FF_C4_WAYS; i++) {
-        if (bucket[i] != 0 && bucket[i] >> 18 == rest) {
-            bucket[i] = entry;
+        const uint64_t stored = entry_at(bucket + i);
+        if (stored != 0 && stored >> 18 == rest) {
+            put_at(bucket + i, entry);
             return;
         }
-        if (i < FF_C4_WAYS - 1 && work_of(bucket[i]) < work_of(bucket[least])) least = i;
+        if (i == 0 || (i < FF_C4_WAYS - 1 && work_of(stored) < work_of(cheapest))) {
+            cheapest = stored;
+            least = i;
+        }
     }
-    if (work >= work_of(bucket[least])) {
-        bucket[FF_C4_WAYS - 1] = bucket[least];
-        bucket[least] = entry;
+    if (work >= work_of(cheapest)) {
+        put_at(bucket + FF_C4_WAYS - 1, cheapest);
+        put_at(bucket + least, entry);
     } else {
-        bucket[FF_C4_WAYS - 1] = entry;
+        put_at(bucket + FF_C4_WAYS - 1, entry);
     }
 }
 
@@ -214,6 +232,43 @@ static int close_node(ff_connect4_solver *solver, const ff_connect4_frame *node)
     return value;
 }
 
+/* ---- solvers that search a position together -------------------------------- */
+
+/* 0 for a node that is soon done: marking it would cost more than it saves. */
+static uint64_t *mark_of(const ff_connect4_solver *solver, uint64_t key, int plies) {
+    if (solver->at_work == NULL || plies > MARKED_PLIES) return NULL;
+    return solver->at_work + (key & (FF_C4_MARKS - 1));
+}
+
+static void mark(const ff_connect4_solver *solver, const ff_connect4_frame *node) {
+    uint64_t *place = mark_of(solver, node->key, node->plies);
+    if (place != NULL) put_at(place, node->key);
+}
+
+static void unmark(const ff_connect4_solver *solver, const ff_connect4_frame *node) {
+    uint64_t *place = mark_of(solver, node->key, node->plies);
+    if (place != NULL && entry_at(place) == node->key) put_at(place, 0);
+}
+
+/* Brings a move to the front of those left whose position no other solver is at; the first one
+ * of a node stays, for it often answers the question alone. */
+static void prefer_unmarked(const ff_connect4_solver *solver, ff_connect4_frame *node) {
+    if (node->next == 0 || node->plies >= MARKED_PLIES) return;
+    for (int i = node->next; i < node->count; i++) {
+        const uint64_t move = node->move[i], key = node->child_key[i];
+        if (entry_at(mark_of(solver, key, node->plies + 1)) == key) continue;
+        for (; i > node->next; i--) {
+            node->move[i] = node->move[i - 1];
+            node->child_key[i] = node->child_key[i - 1];
+        }
+        node->move[i] = move;
+        node->child_key[i] = key;
+        return;
+    }
+}
+
+/* ---- search ----------------------------------------------------------------- */
+
 /* Continues with the current question; 1 once *value answers it. */
 static int search(ff_connect4_solver *solver, uint64_t last_node, int *value) {
     while (solver->nodes < last_node) {
@@ -221,6 +276,7 @@ static int search(ff_connect4_solver *solver, uint64_t last_node, int *value) {
         int score;
         if (node->next == node->count || node->best > node->above) {
             score = close_node(solver, node);
+            unmark(solver, node);
             if (--solver->depth < 0) {
                 *value = score;
                 return 1;
@@ -228,12 +284,14 @@ static int search(ff_connect4_solver *solver, uint64_t last_node, int *value) {
             node--;
         } else {
             ff_connect4_frame *child = node + 1;
+            if (solver->at_work != NULL) prefer_unmarked(solver, node);
             child->mover = node->stones ^ node->mover;
             child->stones = node->stones | node->move[node->next];
             child->key = node->child_key[node->next++];
             child->plies = (int8_t)(node->plies + 1);
             child->above = (int8_t)(-node->above - 1);
             if (!open_node(solver, child, &score)) {
+                mark(solver, child);
                 solver->depth++;
                 continue;
             }
@@ -259,9 +317,11 @@ static int next_question(int low, int high) {
     return above < high ? above : high - 1;
 }
 
-int ff_connect4_init(ff_connect4_solver *solver, uint64_t *table, int bits) {
+int ff_connect4_init(ff_connect4_solver *solver, uint64_t *table, int bits,
+                     uint64_t *at_work) {
     if (bits < FF_C4_FEWEST_BITS || bits > FF_C4_MOST_BITS) return FF_NO_ROOM;
     memset(solver, 0, sizeof *solver);
+    solver->at_work = at_work;
     solver->table = table;
     solver->bits = bits;
     solver->depth = -1;

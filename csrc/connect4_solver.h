@@ -42,6 +42,19 @@
  * work of all ways but the last, which takes what is driven out or too small.
  * Bounds stay valid, so a table may serve any number of searches.
  *
+ * Sharing.  Any number of solvers may use one table at once, each in a thread of
+ * its own.  An entry is one word, read and written as a relaxed atomic, so it is
+ * always whole; it speaks for its position alone, and its bounds are true whoever
+ * found them and whatever else is in the table.  So no lock is needed, and the score
+ * does not depend on the threads (the nodes do).
+ *
+ * Solvers that search the same position together also share a list of marks: the
+ * positions that one of them is searching now.  At a node each takes first what
+ * none of the others is at, except that the first move of a node is tried before
+ * all others in any case.  Where every move must be refuted, which is where the time
+ * goes, they thus divide the moves, and find each other's answers in the table.  A
+ * mark is a hint: to lose one, or to meet an old one, costs time and nothing else.
+ *
  * Suspending.  The search keeps its own stack, so it can stop after any number
  * of nodes and continue later: ff_connect4_run(.., budget).
  */
@@ -58,6 +71,7 @@ enum {
     FF_C4_WAYS = 4,
     FF_C4_FEWEST_BITS = 10, /* buckets are 2^bits */
     FF_C4_MOST_BITS = 32,
+    FF_C4_MARKS = 1 << 12,
     FF_C4_UNFINISHED = 1 /* the budget is spent: run again */
 };
 
@@ -76,16 +90,18 @@ typedef struct {
 } ff_connect4_frame;
 
 typedef struct {
-    uint64_t *table; /* the caller's: zeroed, 2^bits * FF_C4_WAYS words */
+    uint64_t *table; /* the caller's: at first zeroed, 2^bits * FF_C4_WAYS words */
     int bits;
+    uint64_t *at_work; /* the caller's: FF_C4_MARKS words, zeroed; NULL: no company */
     uint64_t nodes;  /* opened since ff_connect4_begin */
     int low, high;   /* bounds of the position's score; equal once it is known */
     int depth;       /* of the frame at work; -1: no question is being asked */
     ff_connect4_frame frames[43];
 } ff_connect4_solver;
 
-/* Gives the solver its table.  FF_NO_ROOM: bits outside the limits above. */
-int ff_connect4_init(ff_connect4_solver *solver, uint64_t *table, int bits);
+/* Gives the solver its table, and the marks that it shares with others.  FF_NO_ROOM:
+ * bits outside the limits above. */
+int ff_connect4_init(ff_connect4_solver *solver, uint64_t *table, int bits, uint64_t *at_work);
 
 /* Takes up a position.  The score is sought between the bounds: beyond them, the
  * nearer bound is what will be found.  FF_BAD_POSITION: stones in the air or

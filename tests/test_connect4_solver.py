@@ -17,6 +17,7 @@ from solver.connect4 import (
     CELLS,
     Connect4Position,
     Connect4Solver,
+    Connect4Stones,
     plies_to_end,
 )
 from solver.errors import InputError
@@ -41,7 +42,7 @@ def careless_games(count: int, plies: int, seed: int) -> list[list[int]]:
 
 
 def small_solver() -> Connect4Solver:
-    return Connect4Solver(1)
+    return Connect4Solver(1, book=None)
 
 
 def mirrored(position: Connect4Position) -> Connect4Position:
@@ -51,7 +52,8 @@ def mirrored(position: Connect4Position) -> Connect4Position:
 
 @pytest.fixture(scope="module")
 def solver() -> Connect4Solver:
-    return Connect4Solver(4)
+    """Without the book: what is tested is the search."""
+    return Connect4Solver(4, book=None)
 
 
 # ---- against plain negamax ----------------------------------------------------------------------
@@ -70,6 +72,32 @@ def test_moves_of_our_positions_score_what_plain_negamax_says(solver: Connect4So
         moves = {c + 1: -plain_score(GAME.play(state, c), known) for c in GAME.legal(state)}
         assert solver.move_scores(position) == moves
         assert [m.score for m in solver.moves(position)] == sorted(moves.values(), reverse=True)
+
+
+def test_the_best_move_is_the_first_of_all_moves_and_needs_the_stones_only(
+    solver: Connect4Solver,
+) -> None:
+    for game, score in GAMES[::7]:
+        position = Connect4Position(tuple(game))
+        best = solver.best_move(Connect4Stones(position.mover, position.stones))
+        assert best == solver.best_move(position) == solver.moves(position)[0]
+        assert best.score == score
+    with pytest.raises(InputError, match="over"):
+        solver.best_move(Connect4Position.parse("1212121"))
+
+
+def test_stones_alone_are_played_on_as_a_position_is() -> None:
+    for game in careless_games(50, CELLS, seed=4):
+        position, stones = Connect4Position(), Connect4Stones(0, 0)
+        for column in game:
+            assert stones.legal_moves() == position.legal_moves()
+            position, stones = position.play(column), stones.play(column)
+            assert (stones.mover, stones.stones) == (position.mover, position.stones)
+            assert (stones.plies, stones.to_move) == (len(position.columns), position.to_move)
+            assert (stones.is_won, stones.is_over) == (position.is_won, position.is_over)
+        for column in {0, *range(1, 9)} - set(stones.legal_moves()):
+            with pytest.raises(InputError, match="not a legal move"):
+                stones.play(column)
 
 
 def test_scores_of_careless_games_over_or_not_are_plain_negamaxs(solver: Connect4Solver) -> None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from azfit.checkpoint import SUFFIX, read_tensors
+from azfit.checkpoint import read_tensors
+from azfit.checkpoint_header import SUFFIX
 from azfit.oracle.evaluation import Evaluations
 from azfit.oracle.run import Run
 from solver.errors import FadefourError
@@ -24,8 +25,7 @@ class BestNetwork:
     def _stored(self) -> Evaluations | None:
         """From the file's header; None without a file that can be used."""
         try:
-            about = read_tensors(self.path)[1]
-            return Evaluations.from_metrics(int(about["evaluated_step"]), about["metrics"])
+            return Evaluations.from_header(read_tensors(self.path)[1])
         except (FadefourError, KeyError, TypeError, ValueError):
             return None  # the next evaluation writes a new one
 

@@ -1,7 +1,8 @@
-"""The command that trains a network from the exact table, as a user types it."""
+"""The command that trains a network from an oracle, as a user types it: a table or a solver."""
 
 from __future__ import annotations
 
+import contextlib
 import shlex
 import sys
 from dataclasses import replace
@@ -9,25 +10,47 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
-from azfit.command_options import need_torch, run_option
-from solver.command_options import json_option, show, variant_options
+from azfit.command_options import run_option
+from azfit.loading import need_torch
+from solver.command_options import (
+    NamedPath,
+    WholeNumber,
+    game_option,
+    json_option,
+    on_stderr,
+    progress_for,
+    refuse_typed,
+    rules_options,
+    show,
+    typed_options,
+)
+from solver.connect4.book import book_in
 from solver.errors import InputError
+from solver.kernels import check_threads
+from solver.machine import available_cores
 from solver.rules import Rules
 from solver.table import DenseTable, table_path
 
 if TYPE_CHECKING:
     from azfit.oracle.config import TrainingConfig
+    from azfit.oracle.teacher import Teacher
 
 # What may be typed with --resume: where the table is, how to run and how to print. Everything else
 # is an option of the run and was settled when it began.
 WITH_RESUME = {"run_folder", "resume", "data", "threads", "as_json"}
 
+# Positions of Connect Four to label, by preset.
+POSITIONS = {"quick": 20_000, "default": 200_000, "long": 1_000_000}
+MOST_POSITIONS = 20_000_000
+FOR_CONNECT4 = ("positions", "first_ply", "workers", "games_of")
+LATEST_FIRST_PLY = 30
+
 
 @click.command("train-from-oracle")
 @run_option("config, metrics, curves, checkpoints, best.safetensors")
 @click.option("--resume", is_flag=True, help="Continue the run in that folder.")
+@game_option("drop", "connect4")
 @click.option(
     "--preset",
     type=click.Choice(["quick", "default", "long"]),
@@ -78,19 +101,57 @@ WITH_RESUME = {"run_folder", "resume", "data", "threads", "as_json"}
     help="How many times to list the positions that the network plays wrong, and train on them.  "
     "[default: by preset]",
 )
+@click.option(
+    "--positions",
+    type=WholeNumber(1, MOST_POSITIONS),
+    help="Connect Four: positions to learn from; those that --data lacks are labelled first.  "
+    "[default: by preset]",
+)
+@click.option(
+    "--first-ply",
+    type=WholeNumber(0, LATEST_FIRST_PLY),
+    help="Connect Four: the earliest ply to search for labels. With every ply earlier a label takes"
+    " 1.5 to 2 times as long. The opening book's positions are taught in any case.  [default: 6]",
+)
+@click.option(
+    "--workers",
+    type=WholeNumber(1, 1024),
+    help="Connect Four: processes that label positions.  [default: all cores]",
+)
+@click.option(
+    "--games-of",
+    multiple=True,
+    type=NamedPath(file_okay=False),
+    help="Connect Four: also label positions of this self-play run's games; can be repeated.",
+)
 @json_option
-@variant_options
+@rules_options
+@click.option(
+    "--threads",
+    type=int,
+    help="Threads for torch.  [default: measured when the run begins, then kept]",
+)
 def train_command(
     rules: Rules,
     folder: Path,
-    threads: int,
+    threads: int | None,
     run_folder: Path,
     resume: bool,
+    game: str,
     preset: str,
     as_json: bool,
+    positions: int | None,
+    first_ply: int | None,
+    workers: int | None,
+    games_of: tuple[Path, ...],
     **options: Any,
 ) -> None:
-    """Train a network from the exact table.
+    """Train a network from the exact table, or for Connect Four from its solver.
+
+    Connect Four positions are labelled exactly, in worker processes, before training begins, and
+    kept in --data: what is there is not labelled again, and an interrupted labelling continues.
+    The opening book, random positions, games with mistakes and, with --games-of, games of
+    self-play; none of the sets in FADEFOUR_CONNECT4_SETS.
 
     Ctrl-C loses nothing, and a crash about a minute of work; --resume continues exactly. The number
     of threads is measured when a run begins, unless --threads is given, and kept from then on.
@@ -100,28 +161,40 @@ def train_command(
       fadefour train-from-oracle --run runs/first
       fadefour train-from-oracle --run runs/first --resume
       fadefour train-from-oracle --run runs/small --n 3 --m 3 --preset quick
+      fadefour train-from-oracle --run runs/four --game connect4 --positions 100000
     """
+    if threads is not None:
+        check_threads(threads)
     need_torch()
     from azfit.oracle.config import preset as preset_for
     from azfit.oracle.config import read_config
     from azfit.oracle.training import train_from_oracle
 
-    typed_threads = threads if "threads" in _typed() else None
-    config: TrainingConfig
+    stored: TrainingConfig | None = None
     if resume:
         _refuse_options_of_the_run()
-        config = read_config(run_folder)
-        rules = config.rules
-    with DenseTable(table_path(folder, rules), rules) as table:
-        if not resume:
-            config = _with_options(preset_for(preset, table), **options)
-        if typed_threads is not None:
-            config = replace(config, threads=typed_threads)
+        stored = read_config(run_folder)
+        positions = stored.positions
+        game = "connect4" if stored.network.game == "connect4" else "drop"
+    with contextlib.ExitStack() as opened:
+        if game == "connect4":
+            refuse_typed("n", "m", "k")
+            wanted = positions or POSITIONS[preset]
+            teacher: Teacher = _labelled(
+                folder, wanted, first_ply, workers, games_of, resume, as_json
+            )
+            options["positions"] = wanted
+        else:
+            refuse_typed(*FOR_CONNECT4, where="in drop-oldest")
+            teacher = _table(folder, stored.rules if stored else rules, opened)
+        config = stored or _with_options(preset_for(preset, teacher), **options)
+        if threads is not None:
+            config = replace(config, threads=threads)
         stream = None if as_json else sys.stderr
         data = "" if folder == Path("data") else f" --data {shlex.quote(str(folder))}"
         run = shlex.quote(str(run_folder))
         try:
-            _, report = train_from_oracle(config, table, run_folder, resume=resume, stream=stream)
+            _, report = train_from_oracle(config, teacher, run_folder, resume=resume, stream=stream)
         except KeyboardInterrupt:
             if stream is not None:
                 command = f"fadefour train-from-oracle --run {run} --resume{data}"
@@ -130,15 +203,47 @@ def train_command(
     show(as_json, report.to_dict(), f"{report.text()}\nnext: fadefour grade {run}{data}")
 
 
-def _typed() -> set[str]:
-    """Names of the options that were typed, as opposed to left at their default."""
-    context = click.get_current_context()
-    sources = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
-    return {name for name in context.params if context.get_parameter_source(name) in sources}
+def _table(folder: Path, rules: Rules, opened: contextlib.ExitStack) -> Teacher:
+    from azfit.oracle.table_teacher import TableTeacher
+
+    return TableTeacher(opened.enter_context(DenseTable(table_path(folder, rules), rules)))
+
+
+def _labelled(
+    folder: Path,
+    positions: int,
+    first_ply: int | None,
+    workers: int | None,
+    games_of: tuple[Path, ...],
+    resume: bool,
+    as_json: bool,
+) -> Teacher:
+    """Labels what is missing, says what that took, and teaches the first ``positions``."""
+    from azfit.oracle.connect4.dataset import DATASET, Dataset
+    from azfit.oracle.connect4.positions import FIRST_PLY
+    from azfit.oracle.connect4.report import DatasetReport
+    from azfit.oracle.connect4.run_positions import run_positions
+    from azfit.oracle.connect4.teacher import Connect4Teacher
+
+    dataset = Dataset(folder / DATASET)
+    if not resume:
+        first = FIRST_PLY if first_ply is None else first_ply
+        dataset.grow(
+            positions,
+            book=book_in(folder),
+            workers=workers or available_cores(),
+            first_ply=first,
+            given=run_positions(games_of, first, dataset),
+            progress=progress_for(as_json),
+        )
+    rows = dataset.rows(positions)
+    if not as_json:
+        on_stderr(str(DatasetReport.of(str(dataset.folder), rows)))
+    return Connect4Teacher(rows)
 
 
 def _refuse_options_of_the_run() -> None:
-    typed = _typed() - WITH_RESUME
+    typed = typed_options() - WITH_RESUME
     options = [o.opts[0] for o in click.get_current_context().command.params if o.name in typed]
     if options:
         raise InputError(
@@ -154,9 +259,5 @@ def _with_options(config: TrainingConfig, **options: Any) -> TrainingConfig:
         typed = {"minutes": None, "steps": None, **typed}
     return replace(config, network=replace(config.network, **shape), **typed)
 
-
-for _option in train_command.params:
-    if isinstance(_option, click.Option) and _option.name == "threads":
-        _option.help = "Threads for torch.  [default: measured when the run begins, then kept]"
 
 COMMANDS = [train_command]

@@ -6,7 +6,7 @@ import json
 import math
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from azfit.games import DropOldest, game_by_name
 from azfit.network_config import NetworkConfig, shown
@@ -15,8 +15,9 @@ from azfit.typed_json import from_json
 from solver.errors import InputError, MissingTableError
 from solver.rules import Rules
 from solver.storage import read_json, write_atomically
-from solver.table import DenseTable
-from solver.values import IMPOSSIBLE
+
+if TYPE_CHECKING:
+    from azfit.oracle.teacher import Teacher
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,8 @@ class TrainingConfig:
     mix: SampleMix = field(default_factory=SampleMix)
     pieces: tuple[int, int] | None = None
     """Fewest and most pieces drawn; None: all. See the sampler."""
+    positions: int | None = None
+    """Connect Four: of the dataset, the first ones; None for drop-oldest, whose table has all."""
     held_out: float = 0.01
     policy_target: str = "optimal"
     """Spread evenly over all "optimal" or over all "keeping" moves."""
@@ -74,7 +77,7 @@ class TrainingConfig:
             raise InputError("the budget is minutes or steps: give exactly one of them")
         for name, low, high in _WHOLE:
             value = getattr(self, name)
-            if value is None and name in ("steps", "threads"):
+            if value is None and name in ("steps", "threads", "positions"):
                 continue
             if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
                 raise InputError(f"{name}={shown(value)}: use a whole number from {low} to {high}")
@@ -142,6 +145,7 @@ _WHOLE = (
     ("threads", 1, 1024),
     ("steps", 1, 10**12),
     ("batch", 1, 10**7),
+    ("positions", 1, 20_000_000),
     ("warmup", 0, 10**9),
     ("mine_rounds", 0, 10**6),
     ("keep", 1, 10**6),
@@ -167,41 +171,36 @@ _REAL = (
 
 PRESETS = ("quick", "default", "long")
 
-
-def deepest_byte(table: DenseTable) -> int:
-    """The most plies after which a game can end under best play once a move is made."""
-    values = table.bytes
-    return int(values[values != IMPOSSIBLE].max())
+HELD_OUT_OF_DATASET = 0.02
+"""4,000 of the 200,000 positions of the default preset."""
 
 
-def preset(name: str, table: DenseTable) -> TrainingConfig:
-    """A config for this table: quick (3 x 3: perfect within a minute), default, long (hours)."""
-    rules = table.rules
-    config = TrainingConfig(
-        network=NetworkConfig(
-            game=f"drop-{rules.n}-{rules.m}-{rules.k}", max_plies=max(1, deepest_byte(table))
-        ),
-        mix=SampleMix(uniform=0.35, critical=0.6, opening=0.05),
-    )
+def preset(name: str, teacher: Teacher) -> TrainingConfig:
+    """A config for this teacher: quick (3 x 3: perfect within a minute), default, long (hours)."""
+    # A table has every position, and every one can be graded at the end: to be right on all of
+    # them a network may learn from all of them. A dataset says nothing about other positions
+    # unless some of it is held out.
+    least_held_out = 0.0 if teacher.knows_all else HELD_OUT_OF_DATASET
+    config = TrainingConfig(network=teacher.network, mix=teacher.mix)
+    if not teacher.knows_all:
+        config = replace(config, held_out=HELD_OUT_OF_DATASET)
     if name == "default":
         return config
     if name == "quick":
         return replace(
             config,
-            network=replace(config.network, width=128, blocks=2),
+            network=teacher.small_network,
             minutes=None,
             steps=1000,
             batch=256,
             threads=1,
             learning_rate=4e-3,
-            held_out=0.0,
+            held_out=least_held_out,
             save_seconds=10.0,
             evaluate_seconds=5.0,
         )
     if name == "long":
-        # Every position is graded at the end, so none is held out: to be right on all of them
-        # the network may learn from all of them.
-        return replace(config, minutes=180.0, held_out=0.0, mine_rounds=8)
+        return replace(config, minutes=180.0, held_out=least_held_out, mine_rounds=8)
     raise InputError(f"preset {name!r}: use {', '.join(PRESETS)}")
 
 

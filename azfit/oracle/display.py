@@ -8,6 +8,8 @@ from typing import Protocol, TextIO
 
 from tqdm import tqdm
 
+from solver.progress import Lines
+
 
 class Display(Protocol):
     """Where a run shows its status, which replaces the one before, and lines that stay."""
@@ -30,7 +32,7 @@ class NoDisplay:
     def close(self) -> None: ...
 
 
-class Bar:
+class StatusBar:
     """The status next to a bar, at most ten times per second."""
 
     EVERY_SECONDS = 0.1
@@ -59,10 +61,10 @@ class Bar:
         self._bar.close()
 
 
-class Lines:
+class StatusLines:
     """The status as a line of its own."""
 
-    EVERY_SECONDS = 10.0
+    EVERY_SECONDS = Lines.EVERY_SECONDS
 
     def __init__(self, stream: TextIO) -> None:
         self._stream, self._shown_at = stream, time.monotonic()
@@ -82,4 +84,4 @@ def display_on(stream: TextIO | None) -> Display:
     """A bar if the stream is a terminal, lines if it is not, nothing without a stream."""
     if stream is None:
         return NoDisplay()
-    return Bar(stream) if stream.isatty() else Lines(stream)
+    return StatusBar(stream) if stream.isatty() else StatusLines(stream)

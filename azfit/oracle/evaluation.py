@@ -7,6 +7,7 @@ out), and critical ones among them, in which some move loses the result.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,13 +15,11 @@ import torch
 from azfit.network import Network
 from azfit.objective import Metrics, losses
 from azfit.oracle.config import TrainingConfig
-from azfit.oracle.sampler import Batch, SampleMix, Sampler
-from azfit.oracle.targets import EVALUATION_FIELDS, targets_of
+from azfit.oracle.sampler import SampleMix
+from azfit.oracle.teacher import Labelled, Teacher
 from azfit.typed_json import from_json
-from solver.index import node_count
-from solver.table import DenseTable
 
-# Positions in each batch; drawn with a seed of their own, the same for every run.
+# Positions in each batch, at most; drawn with a seed of their own, the same for every run.
 POSITIONS = 65_536
 SEED = 20_240_229
 
@@ -71,9 +70,14 @@ class Evaluations:
             for key, value in evaluation.to_metrics().items()
         }
 
+    def to_header(self) -> dict[str, Any]:
+        """For the header of a file of tensors."""
+        return {"evaluated_step": self.step, "metrics": self.to_metrics()}
+
     @classmethod
-    def from_metrics(cls, step: int, metrics: Metrics) -> Evaluations:
-        """What ``to_metrics`` gave; ValueError if it is something else."""
+    def from_header(cls, about: dict[str, Any]) -> Evaluations:
+        """What ``to_header`` gave; KeyError, TypeError or ValueError if it is something else."""
+        step, metrics = int(about["evaluated_step"]), about["metrics"]
         names = [field.name for field in fields(Evaluation)]
         parts = [
             from_json(
@@ -88,18 +92,12 @@ class Evaluations:
 class EvaluationBatches:
     """The two batches of a run."""
 
-    def __init__(self, config: TrainingConfig, table: DenseTable) -> None:
+    def __init__(self, config: TrainingConfig, teacher: Teacher) -> None:
         self._config = config
-        size = min(POSITIONS, node_count(table.rules))
+        part = "held-out" if config.held_out else "all"
         mixes = (SampleMix(), SampleMix(uniform=0, critical=1))
         self._held_out, self._critical = (
-            Sampler(
-                table,
-                mix,
-                part="held-out" if config.held_out else "all",
-                held_out=config.held_out,
-                policy=config.policy_target,
-            ).batch(SEED, number, size, EVALUATION_FIELDS)
+            teacher.lessons(config, mix, part).judged(SEED, number, POSITIONS)
             for number, mix in enumerate(mixes)
         )
 
@@ -111,18 +109,16 @@ class EvaluationBatches:
         )
 
 
-def evaluate(network: Network, batch: Batch, config: TrainingConfig) -> Evaluation:
-    """Over a batch with EVALUATION_FIELDS."""
-    assert batch.pieces is not None
+def evaluate(network: Network, batch: Labelled, config: TrainingConfig) -> Evaluation:
+    """Over a batch that is judged."""
     sums: Metrics = {}
-    size = len(batch.pieces)
+    size = len(batch)
     was_training = network.training
     network.eval()
     with torch.inference_mode():
         for low in range(0, size, ROWS_AT_A_TIME):
-            rows = _rows(batch, low, low + ROWS_AT_A_TIME)
-            assert rows.keeping is not None and rows.optimal is not None
-            targets = targets_of(rows, network)
+            rows = batch.rows(low, low + ROWS_AT_A_TIME)
+            targets = rows.targets(network)
             outputs = network(targets.planes)
             parts = {name: float(v) for name, v in losses(outputs, targets, config).items()}
             played = outputs.policy.argmax(1).numpy()[:, None]
@@ -135,8 +131,3 @@ def evaluate(network: Network, batch: Batch, config: TrainingConfig) -> Evaluati
                 sums[name] = sums.get(name, 0.0) + value * len(played)
     network.train(was_training)
     return Evaluation(**{name: total / size for name, total in sums.items()})
-
-
-def _rows(batch: Batch, low: int, high: int) -> Batch:
-    arrays = {name: getattr(batch, name) for name in Batch.__dataclass_fields__}
-    return Batch(**{name: a[low:high] for name, a in arrays.items() if a is not None})

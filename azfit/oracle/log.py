@@ -40,7 +40,7 @@ class TrainingLog:
         self._folder, self._run = folder, run
         self._path = folder / "metrics.jsonl"
         self.lines = self._drop_later_lines(keep_lines)
-        self._board = tensorboard(folder, purge_step=run.step + 1)
+        self._board = tensorboard(folder, hide_from=run.step + 1)
         self._display = display_on(stream)
         self._stream = stream
         self._sums: Metrics = {}

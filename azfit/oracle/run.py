@@ -1,4 +1,4 @@
-"""The state of a run that learns from the table: what a step changes, and how it is saved.
+"""The state of a run that learns from an oracle: what a step changes, and how it is saved.
 
 What a step does is a function of this state and the config: batch i is drawn from (seed, i), and
 nothing else is random. So a run that was killed continues to the very same weights, as long as its
@@ -8,38 +8,33 @@ budget is in steps (a budget in minutes depends on the clock).
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-from azfit.checkpoint import (
-    FORMAT,
-    SUFFIX,
-    VERSION,
-    read_tensors,
-    remove_old,
-    save_checkpoint,
-    write_tensors,
-)
+from azfit.checkpoint import read_tensors, remove_old, save_checkpoint, write_tensors
+from azfit.checkpoint_header import FORMAT, SUFFIX, VERSION
 from azfit.network import Network
 from azfit.objective import Metrics, losses, total_loss
 from azfit.oracle.config import TrainingConfig
 from azfit.oracle.evaluation import Evaluations
-from azfit.oracle.mining import NODES_AT_A_TIME, critical_nodes, mine, node_range
-from azfit.oracle.sampler import Sampler
-from azfit.oracle.targets import LEARNING_FIELDS, targets_of
-from solver.errors import CorruptTableError, FadefourError
-from solver.table import DenseTable
+from azfit.oracle.teacher import Numbers, Report, Teacher
+from azfit.resume_tensors import (
+    network_tensors,
+    optimiser_tensors,
+    restore_network,
+    restore_optimiser,
+)
+from azfit.typed_json import from_json
+from solver.connect4.sets import SETTING
+from solver.errors import CorruptTableError, InputError
+from solver.wording import one_line, printable
 
 STATE_KIND = "state of train-from-oracle"
-
-OPTIMISER_STATE = ("step", "exp_avg", "exp_avg_sq")
 
 
 @dataclass(frozen=True)
@@ -53,11 +48,32 @@ class Mined:
         return {"mined": float(self.positions), "mined_blunders": float(self.blunders)}
 
 
+@dataclass(frozen=True)
+class _Reached:
+    """How far a run has come, as the header of its state says it."""
+
+    step: int
+    seconds: float
+    mined_rounds: int
+    metrics_lines: int | None = None
+
+    def __post_init__(self) -> None:
+        if min(self.step, self.seconds, self.mined_rounds, self.metrics_lines or 0) < 0:
+            raise ValueError("a number in its header is below 0")
+
+
+def _numbers(stored: Tensor) -> Numbers:
+    """As they are saved, int64 [N]."""
+    if stored.dtype != torch.int64 or stored.dim() != 1:
+        raise ValueError("'mined' has the wrong shape or type")
+    return stored.numpy().astype(np.uint64)
+
+
 class Run:
     """Network, optimiser, averaged weights, mined positions, step and time."""
 
-    def __init__(self, config: TrainingConfig, table: DenseTable, folder: Path) -> None:
-        self.config, self.table, self.folder = config, table, folder
+    def __init__(self, config: TrainingConfig, teacher: Teacher, folder: Path) -> None:
+        self.config, self.teacher, self.folder = config, teacher, folder
         torch.manual_seed(config.seed)
         self.network = Network(config.network)
         self.network.train()
@@ -71,23 +87,16 @@ class Run:
         if self.average is not None:
             self.average.load_state_dict(self.network.state_dict())
         self.step, self.mined_rounds = 0, 0
-        self.mined: NDArray[np.uint64] = np.empty(0, np.uint64)
+        self.mined: Numbers = np.empty(0, np.uint64)
         self.evaluations: Evaluations | None = None
         """The latest ones, of this step or an earlier one."""
         self.metrics_lines: int | None = 0
         """Lines of metrics.jsonl that belong to this state; None: all of them."""
         self.seconds_before = self._mine_not_before = 0.0
-        self._critical: NDArray[np.uint64] | None = None
+        self._critical: Numbers | None = None
         self._began = time.monotonic()
-        self._plain = Sampler(
-            table,
-            config.mix,
-            part="training",
-            held_out=config.held_out,
-            pieces=config.pieces,
-            policy=config.policy_target,
-        )
-        self.sampler = self._plain
+        self._plain = teacher.lessons(config, config.mix, "training")
+        self.lessons = self._plain
 
     @property
     def seconds(self) -> float:
@@ -114,8 +123,8 @@ class Run:
         config = self.config
         if config.network.dropout:  # the one thing that draws from torch's generator
             torch.manual_seed((config.seed << 32) + self.step & (1 << 63) - 1)
-        batch = self.sampler.batch(config.seed, self.step, config.batch, LEARNING_FIELDS)
-        targets = targets_of(batch, self.network)
+        batch = self.lessons.batch(config.seed, self.step, config.batch)
+        targets = batch.targets(self.network)
         for group in self.optimiser.param_groups:
             group["lr"] = config.rate_at(self.step, fraction)
         outputs = self.network(targets.planes)
@@ -143,19 +152,15 @@ class Run:
 
     # ---- mining ---------------------------------------------------------------------
 
-    def mine_if_due(
-        self, fraction: float, report: Callable[[str, float], None] | None = None
-    ) -> Mined | None:
-        """Lists what the network plays wrong, if a round is due, and draws from it from now on.
-
-        report: called with what is being done, and the share of it that is done.
-        """
+    def mine_if_due(self, fraction: float, report: Report | None = None) -> Mined | None:
+        """Lists what the network plays wrong, if a round is due, and draws from it from now on."""
         due = self.config.mining_due(fraction)
         if due <= self.mined_rounds or self.seconds < self._mine_not_before:
             return None
         began = self.seconds
-        critical = self._critical_nodes(report)
-        looked_at = 0
+        if self._critical is None:  # listed once
+            self._critical = self.teacher.critical(self.network, report)
+        critical, looked_at = self._critical, 0
 
         def advance(positions: int) -> None:
             nonlocal looked_at
@@ -163,35 +168,21 @@ class Run:
             if report is not None:
                 report("mining", looked_at / max(1, len(critical)))
 
-        nodes, margins = mine(
-            self.trained, self.table, critical, self.config.mine_margin, report=advance
-        )
+        margin = self.config.mine_margin
+        positions, leads = self.teacher.mine(self.trained, critical, margin, advance)
         self.mined_rounds = due
         if self.config.minutes is not None:  # learn from what was mined for twice as long
             self._mine_not_before = self.seconds + 2 * (self.seconds - began)
-        self.mined = nodes
+        self.mined = positions
         self._draw_from_mined()
-        return Mined(len(nodes), int((margins < 0).sum()))
-
-    def _critical_nodes(self, report: Callable[[str, float], None] | None) -> NDArray[np.uint64]:
-        """Listed once."""
-        if self._critical is None:
-            first, end = node_range(self.table, self.network)
-            parts: list[NDArray[np.uint64]] = []
-            for nodes in critical_nodes(self.table, first, end):
-                parts.append(nodes)
-                if report is not None:
-                    done = min(1.0, len(parts) * NODES_AT_A_TIME / (end - first))
-                    report("listing critical positions", done)
-            self._critical = np.concatenate(parts)
-        return self._critical
+        return Mined(len(positions), int((leads < 0).sum()))
 
     def _draw_from_mined(self) -> None:
         if len(self.mined) and self.config.mine_share > 0:
             share = self.config.mine_share * sum(vars(self.config.mix).values())
-            self.sampler = self._plain.with_list(self.mined, np.ones(len(self.mined)), share)
+            self.lessons = self._plain.with_list(self.mined, share)
         else:
-            self.sampler = self._plain
+            self.lessons = self._plain
 
     # ---- saving ---------------------------------------------------------------------
 
@@ -201,12 +192,10 @@ class Run:
 
     def save_state(self, metrics_lines: int) -> None:
         """All that the next step depends on; whole or not at all."""
-        tensors = {f"network.{n}": t for n, t in self.network.state_dict().items()}
+        tensors = network_tensors("network", self.network)
         if self.average is not None:
-            tensors |= {f"average.{n}": t for n, t in self.average.state_dict().items()}
-        for name, parameter in self.network.named_parameters():
-            for key, value in self.optimiser.state[parameter].items():
-                tensors[f"optimiser.{key}.{name}"] = torch.as_tensor(value)
+            tensors |= network_tensors("average", self.average)
+        tensors |= optimiser_tensors(self.network, self.optimiser)
         tensors["mined"] = torch.from_numpy(self.mined.astype(np.int64))
         about: dict[str, Any] = {
             "format": FORMAT,
@@ -217,10 +206,10 @@ class Run:
             "seconds": self.seconds,
             "mined_rounds": self.mined_rounds,
             "metrics_lines": metrics_lines,
+            **self.teacher.provenance,
         }
         if self.evaluations is not None:
-            about["evaluated_step"] = self.evaluations.step
-            about["metrics"] = self.evaluations.to_metrics()
+            about |= self.evaluations.to_header()
         write_tensors(self.state_path, tensors, about)
 
     def save_network(self, path: Path) -> None:
@@ -228,11 +217,10 @@ class Run:
         about: dict[str, Any] = {
             "step": self.step,
             "seconds": round(self.seconds, 1),
-            "table_sha256": self.table.manifest.sha256,
+            **self.teacher.provenance,
         }
         if self.evaluations is not None:
-            about["evaluated_step"] = self.evaluations.step
-            about["metrics"] = self.evaluations.to_metrics()
+            about |= self.evaluations.to_header()
         save_checkpoint(path, self.trained, about)
 
     def save_checkpoint(self) -> None:
@@ -247,36 +235,35 @@ class Run:
         if not path.exists():
             return  # killed before the first save: the beginning is the state
         tensors, about = read_tensors(path)
+        self._check_provenance(about)
         try:
             self._restore(tensors, about)
-        except FadefourError:
-            raise
-        except (RuntimeError, KeyError, TypeError, ValueError, OverflowError) as error:
-            reason = str(error).split("\n", 1)[0]
+        except (RuntimeError, KeyError, TypeError, ValueError) as error:
             raise CorruptTableError(
-                f"'{path}' does not fit its run ({reason}): start a new run"
+                f"'{path}' does not fit its run ({one_line(error)}): start a new run"
             ) from None
 
+    def _check_provenance(self, about: dict[str, Any]) -> None:
+        """Other positions would go by the numbers of those that were mined."""
+        for name, now in self.teacher.provenance.items():
+            if about.get(name, now) != now:
+                claimed = printable(str(about[name])[:12])
+                raise InputError(
+                    f"{self.teacher.name} is not what '{self.folder}' began with ({name} was "
+                    f"{claimed}, is {now[:12]}): restore it, for Connect Four with the sets of "
+                    f"{SETTING} that were left out, or start a new run"
+                )
+
     def _restore(self, tensors: dict[str, Tensor], about: dict[str, Any]) -> None:
-        self.network.load_state_dict(_under("network.", tensors))
+        restore_network("network", self.network, tensors)
         if self.average is not None:
-            self.average.load_state_dict(_under("average.", tensors))
-        for name, parameter in self.network.named_parameters():
-            self.optimiser.state[parameter] = {
-                key: tensors[f"optimiser.{key}.{name}"]
-                for key in OPTIMISER_STATE
-                if f"optimiser.{key}.{name}" in tensors
-            }
-        self.mined = tensors["mined"].numpy().astype(np.uint64)
-        self.step, self.mined_rounds = int(about["step"]), int(about["mined_rounds"])
-        self.seconds_before, self._began = float(about["seconds"]), time.monotonic()
-        self.metrics_lines = about.get("metrics_lines")
+            restore_network("average", self.average, tensors)
+        restore_optimiser(self.network, self.optimiser, tensors)
+        self.mined = _numbers(tensors["mined"])
+        reached = from_json(_Reached, about)
+        self.step, self.mined_rounds = reached.step, reached.mined_rounds
+        self.seconds_before, self._began = reached.seconds, time.monotonic()
+        self.metrics_lines = reached.metrics_lines
         if "metrics" in about:
-            self.evaluations = Evaluations.from_metrics(
-                int(about["evaluated_step"]), about["metrics"]
-            )
+            self.evaluations = Evaluations.from_header(about)
         self._draw_from_mined()
-
-
-def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    return {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}

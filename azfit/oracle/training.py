@@ -1,7 +1,8 @@
-"""Training a network from the exact table: one loop.
+"""Training a network from an oracle: one loop, whatever the game.
 
     with open_table("data") as table:
-        train_from_oracle(preset("default", table), table, Path("runs/first"))
+        teacher = TableTeacher(table)
+        train_from_oracle(preset("default", teacher), teacher, Path("runs/first"))
 
 A run is a folder:
 
@@ -29,14 +30,13 @@ from typing import TextIO
 
 import torch
 
-from azfit.checkpoint import SUFFIX
+from azfit.checkpoint_header import SUFFIX
 from azfit.games import game_by_name
 from azfit.network import Network, parameter_count
 from azfit.oracle.best import BestNetwork
 from azfit.oracle.config import (
     TrainingConfig,
     config_path,
-    deepest_byte,
     read_config,
     write_config,
 )
@@ -44,11 +44,11 @@ from azfit.oracle.evaluation import EvaluationBatches
 from azfit.oracle.log import TrainingLog
 from azfit.oracle.report import TrainingReport
 from azfit.oracle.run import Run
+from azfit.oracle.teacher import Teacher
 from azfit.torch_threads import Pace, choose_threads
 from solver.errors import FadefourError, InputError, NoRoomError
 from solver.machine import available_cores, available_memory
 from solver.storage import check_writable, writing_in
-from solver.table import DenseTable
 from solver.wording import counted
 
 # Checked before the work starts, so that nothing is learned that cannot be written.
@@ -65,7 +65,7 @@ SLOWNESS_SECONDS = 600.0
 
 def train_from_oracle(
     config: TrainingConfig,
-    table: DenseTable,
+    teacher: Teacher,
     folder: str | Path,
     *,
     resume: bool = False,
@@ -77,18 +77,16 @@ def train_from_oracle(
     threads may be another one). Raises KeyboardInterrupt after Ctrl-C, with the state saved.
     """
     folder = Path(folder)
-    check_config(config, table)
+    check_config(config, teacher)
     if resume:
         check_resumed(config, folder)  # before the folder is made
     try:
         with writing_in(folder):
-            if resume:
-                check_resumed(config, folder)
-            elif os.path.lexists(config_path(folder)):
+            if not resume and os.path.lexists(config_path(folder)):
                 raise InputError(f"'{folder}' already holds a run: use --resume, or another folder")
             for name in WRITTEN:
                 check_writable(folder / name)
-            return _train(config, table, folder, resume, stream)
+            return _train(config, teacher, folder, resume, stream)
     except FadefourError:
         raise
     except OSError as error:
@@ -98,16 +96,17 @@ def train_from_oracle(
         ) from error
 
 
-def check_config(config: TrainingConfig, table: DenseTable) -> None:
-    """The network must be one for this table, and fit into memory."""
-    rules = table.rules
-    game = f"drop-{rules.n}-{rules.m}-{rules.k}"
+def check_config(config: TrainingConfig, teacher: Teacher) -> None:
+    """The network must be one for this teacher, and fit into memory."""
+    game = teacher.game.name
     if config.network.game != game:
-        raise InputError(f"the network plays {config.network.game}, but the table is for {game}")
-    deepest = deepest_byte(table)
-    if config.network.max_plies < deepest:
         raise InputError(
-            f"max_plies={config.network.max_plies}: the table has games of {deepest} plies"
+            f"the network plays {config.network.game}, but {teacher.name} is for {game}"
+        )
+    if config.network.max_plies < teacher.deepest:
+        raise InputError(
+            f"max_plies={config.network.max_plies}: {teacher.name} has games of "
+            f"{teacher.deepest} plies"
         )
     needed, free = memory_needed(config), available_memory()
     if needed > free:
@@ -139,14 +138,14 @@ def check_resumed(config: TrainingConfig, folder: Path) -> None:
 
 
 def _train(
-    config: TrainingConfig, table: DenseTable, folder: Path, resume: bool, stream: TextIO | None
+    config: TrainingConfig, teacher: Teacher, folder: Path, resume: bool, stream: TextIO | None
 ) -> tuple[Network, TrainingReport]:
     """For the folder's one writer."""
-    config = _settle_threads(config, table, folder, resume, stream)
-    run = Run(config, table, folder)
+    config = _settle_threads(config, teacher, folder, resume, stream)
+    run = Run(config, teacher, folder)
     if resume:
         run.load_state()
-    batches, best = EvaluationBatches(config, table), BestNetwork(folder, resume)
+    batches, best = EvaluationBatches(config, teacher), BestNetwork(folder, resume)
     log = TrainingLog(folder, run, stream, run.metrics_lines)
     try:
         with _interruptible() as is_asked_to_stop:
@@ -157,12 +156,12 @@ def _train(
 
 
 def _settle_threads(
-    config: TrainingConfig, table: DenseTable, folder: Path, resume: bool, stream: TextIO | None
+    config: TrainingConfig, teacher: Teacher, folder: Path, resume: bool, stream: TextIO | None
 ) -> TrainingConfig:
     """Measures the number of threads if none is given, sets it, and writes the config with it."""
     note = None
     if config.threads is None:
-        trial = Run(config, table, folder)  # the real run begins at step 0
+        trial = Run(config, teacher, folder)  # the real run begins at step 0
         choice = choose_threads(lambda: trial.learn(0.0), available_cores())
         config = replace(config, threads=choice.threads)
         note = f"torch runs on {choice.describe('steps')}; --threads N sets the number"
@@ -181,6 +180,12 @@ def _settle_threads(
     if note is not None and stream is not None:
         print(note, file=stream, flush=True)
     return config
+
+
+def pause_after(seconds: float, wanted: float) -> float:
+    """How long to train after an evaluation that took this long: what is wanted; on a machine so
+    busy that this would be mostly evaluations, four times as long as they take, within reason."""
+    return max(wanted, min(4 * seconds, 10 * wanted))
 
 
 class _StopAskedError(Exception):
@@ -215,16 +220,18 @@ class _Training:
 
     def _take_steps(self, is_asked_to_stop: Callable[[], bool]) -> None:
         run, config = self._run, self._run.config
-        saved_at = evaluated_at = time.monotonic()
+        saved_at = time.monotonic()
+        evaluate_at = saved_at + config.evaluate_seconds
         while (fraction := run.fraction) < 1 and not is_asked_to_stop():
             try:
                 self._mine_if_due(fraction, is_asked_to_stop)
             except _StopAskedError:
                 return
             self._learn(fraction)
-            if time.monotonic() - evaluated_at >= config.evaluate_seconds:
+            if (began := time.monotonic()) >= evaluate_at:
                 self._evaluate()
-                evaluated_at = time.monotonic()
+                ended = time.monotonic()
+                evaluate_at = ended + pause_after(ended - began, config.evaluate_seconds)
             if time.monotonic() - saved_at >= config.save_seconds:
                 self._save()
                 saved_at = time.monotonic()
@@ -273,8 +280,9 @@ class _Training:
         self._best.offer(run, run.evaluations)
 
     def _save(self) -> None:
-        self._run.save_state(self._log.lines)
+        """The state last: a run that is cut off before it repeats what leads to it."""
         self._run.save_checkpoint()
+        self._run.save_state(self._log.lines)
 
 
 @contextlib.contextmanager

@@ -9,10 +9,13 @@ from solver.connect4.position import (
     COLUMNS,
     ROWS,
     Connect4Position,
+    Connect4Stones,
+    Stones,
 )
 from solver.connect4.solver import (
     HIGHEST,
     MEGABYTES,
+    SOON_SOLVED,
     Connect4Move,
     Connect4Solver,
     Connect4Value,
@@ -27,10 +30,13 @@ __all__ = [
     "HIGHEST",
     "MEGABYTES",
     "ROWS",
+    "SOON_SOLVED",
     "Connect4Move",
     "Connect4Position",
     "Connect4Solver",
+    "Connect4Stones",
     "Connect4Value",
+    "Stones",
     "plies_to_end",
     "value_of_score",
 ]

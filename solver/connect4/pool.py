@@ -1,4 +1,7 @@
-"""Several Connect Four solvers that search at once, one for each thread."""
+"""Several Connect Four solvers that search different positions at once, one for each thread.
+
+They share a table of bounds. For one position on several threads, see ``Connect4Solver``.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from queue import SimpleQueue
 from typing import Self, TypeVar
 
+from solver.connect4.book import SHIPPED, Book
+from solver.connect4.search import BoundsTable
 from solver.connect4.solver import MEGABYTES, Connect4Solver
 from solver.kernels import check_threads
 
@@ -16,10 +21,13 @@ Result = TypeVar("Result")
 class SolverPool:
     """Use as a context manager: leaving it ends all searches, the waiting ones unbegun."""
 
-    def __init__(self, threads: int | None = None, megabytes: int = MEGABYTES) -> None:
-        """megabytes: of each solver's table."""
+    def __init__(
+        self, threads: int | None = None, megabytes: int = MEGABYTES, book: Book | None = SHIPPED
+    ) -> None:
+        """megabytes: of the table, for each thread; book: asked before a search."""
         count = check_threads(threads)
-        self._solvers = [Connect4Solver(megabytes) for _ in range(count)]
+        table = BoundsTable(count * megabytes)
+        self._solvers = [Connect4Solver(table=table, book=book) for _ in range(count)]
         self._free: SimpleQueue[Connect4Solver] = SimpleQueue()
         for solver in self._solvers:
             self._free.put(solver)

@@ -1,4 +1,4 @@
-"""Connect Four positions: the columns played from the empty board, 1 to 7.
+"""Connect Four positions: the columns played from the empty board, 1 to 7, or the stones alone.
 
 Written ``44433``; ``-`` or nothing is the empty board. As bitboards, cell (column, row) is bit
 (column - 1) * 7 + row; the top bit of each column of seven stays empty.
@@ -6,9 +6,11 @@ Written ``44433``; ``-`` or nothing is the empty board. As bitboards, cell (colu
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 from solver.checks import integer
 from solver.errors import InputError
@@ -31,8 +33,64 @@ def _has_four(stones: int) -> bool:
     return False
 
 
+class Stones(ABC):
+    """Where the stones are and who is to move: all that the solver needs to know."""
+
+    mover: int
+    """The stones of the side to move; bit = (column - 1) * 7 + row."""
+    stones: int
+    """All stones, the same way."""
+
+    @property
+    def plies(self) -> int:
+        """Moves played, that is stones on the board."""
+        return self.stones.bit_count()
+
+    @property
+    def to_move(self) -> int:
+        """0 for the first player, 1 for the second."""
+        return self.plies % 2
+
+    @cached_property
+    def is_won(self) -> bool:
+        """The last move made four: the side to move has lost."""
+        return _has_four(self.stones ^ self.mover)
+
+    @property
+    def is_over(self) -> bool:
+        return self.is_won or self.plies == CELLS
+
+    def legal_moves(self) -> list[int]:
+        """The columns with room, in rising order; none once the game is over."""
+        if self.is_over:
+            return []
+        return [c for c in range(1, COLUMNS + 1) if not self.stones & _bit(c, ROWS - 1)]
+
+    def play(self, column: int) -> Self:
+        """The position after the side to move plays ``column``."""
+        if integer("column", column) not in self.legal_moves():
+            raise InputError(f"column {column} is not a legal move in '{self}'")
+        return self._after(column)
+
+    @abstractmethod
+    def _after(self, column: int) -> Self:
+        """The position after a legal move."""
+
+
 @dataclass(frozen=True)
-class Connect4Position:
+class Connect4Stones(Stones):
+    """A position by its stones alone, where nothing is known of the moves that led to it."""
+
+    mover: int
+    stones: int
+
+    def _after(self, column: int) -> Connect4Stones:
+        lowest = _bit(column, 0)
+        return Connect4Stones(self.stones ^ self.mover, self.stones | (self.stones + lowest))
+
+
+@dataclass(frozen=True)
+class Connect4Position(Stones):
     """A position by the columns (1 to 7) played from the empty board.
 
     Columns that no game could play are refused: a full one, or one more after the end.
@@ -64,7 +122,8 @@ class Connect4Position:
                     f"column {column} is full before move {number} of '{self}': it holds {ROWS}"
                 )
             mover, stones = stones ^ mover, stones | _bit(column, height)
-        object.__setattr__(self, "_bits", (mover, stones))
+        object.__setattr__(self, "mover", mover)
+        object.__setattr__(self, "stones", stones)
 
     @classmethod
     def parse(cls, text: str) -> Connect4Position:
@@ -87,42 +146,18 @@ class Connect4Position:
         return "".join(map(str, self.columns)) or "-"
 
     @property
-    def mover(self) -> int:
-        """The stones of the side to move; bit = (column - 1) * 7 + row."""
-        return int(self._bits[0])  # type: ignore[attr-defined]
+    def mirrored(self) -> Connect4Position:
+        """Left and right exchanged."""
+        return Connect4Position(tuple(COLUMNS + 1 - column for column in self.columns))
 
-    @property
-    def stones(self) -> int:
-        """All stones, the same way."""
-        return int(self._bits[1])  # type: ignore[attr-defined]
+    def pieces(self) -> list[tuple[int, int, int]]:
+        """Column (1 to 7), row (1 to 6) and side (0 or 1) of every stone, in order of play."""
+        heights = [0] * (COLUMNS + 1)
+        pieces = []
+        for ply, column in enumerate(self.columns):
+            heights[column] += 1
+            pieces.append((column, heights[column], ply % 2))
+        return pieces
 
-    @property
-    def plies(self) -> int:
-        """Moves played, that is stones on the board."""
-        return len(self.columns)
-
-    @property
-    def to_move(self) -> int:
-        """0 for the first player, 1 for the second."""
-        return self.plies % 2
-
-    @cached_property
-    def is_won(self) -> bool:
-        """The last move made four: the side to move has lost."""
-        return _has_four(self.stones ^ self.mover)
-
-    @property
-    def is_over(self) -> bool:
-        return self.is_won or self.plies == CELLS
-
-    def legal_moves(self) -> list[int]:
-        """The columns with room, in rising order; none once the game is over."""
-        if self.is_over:
-            return []
-        return [c for c in range(1, COLUMNS + 1) if not self.stones & _bit(c, ROWS - 1)]
-
-    def play(self, column: int) -> Connect4Position:
-        """The position after the side to move plays ``column``."""
-        if integer("column", column) not in self.legal_moves():
-            raise InputError(f"column {column} is not a legal move in '{self}'")
+    def _after(self, column: int) -> Connect4Position:
         return Connect4Position((*self.columns, column))

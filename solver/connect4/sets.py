@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from solver.connect4.book import SHIPPED, Book
 from solver.connect4.pool import SolverPool
 from solver.connect4.position import Connect4Position
 from solver.connect4.solver import HIGHEST, Connect4Solver
@@ -107,14 +108,17 @@ class SetCheck:
 
 
 def verify_sets(
-    paths: Sequence[Path], threads: int | None = None, progress: Progress | None = None
+    paths: Sequence[Path],
+    threads: int | None = None,
+    progress: Progress | None = None,
+    book: Book | None = SHIPPED,
 ) -> list[SetCheck]:
     """Solves every position of every file; all files are read before the first is solved.
 
     The scores do not depend on ``threads``.
     """
     sets = [(path.name, read_set(path)) for path in paths]
-    with SolverPool(threads) as pool:
+    with SolverPool(threads, book=book) as pool:
         return [_verify(name, positions, pool, progress or Silent()) for name, positions in sets]
 
 

@@ -7,16 +7,17 @@ stones the winner will have played when the game ends; negative, the same for a 
 
 from __future__ import annotations
 
+import contextlib
 import threading
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, Self
 
-import numpy as np
-
-from solver.checks import integer, integer_in
-from solver.connect4.position import CELLS, COLUMNS, Connect4Position
+from solver.checks import integer
+from solver.connect4.answers import AnswerFile
+from solver.connect4.book import SHIPPED, Book
+from solver.connect4.position import CELLS, COLUMNS, Stones
+from solver.connect4.search import SLICE, BoundsTable, Search
 from solver.errors import FadefourError, InputError
-from solver.kernels import ffi, lib, pointer
-from solver.machine import zeroed
 
 HIGHEST = 22
 """No score reaches it: a win takes four stones, so 18 is the highest."""
@@ -24,8 +25,8 @@ HIGHEST = 22
 MEGABYTES = 64
 """Default size of the table. More helps little, see bench/log.md."""
 
-# Nodes between two chances for Ctrl-C, about a tenth of a second.
-SLICE = 1 << 20
+SOON_SOLVED = 5
+"""Plies from which a position is solved within seconds."""
 
 
 class Connect4Value(NamedTuple):
@@ -64,23 +65,30 @@ class Connect4Solver:
     """Exact scores, with a table of bounds that all questions to this solver share.
 
     Use as a context manager, or call ``close``; the table goes with it. Threads may share a solver,
-    and then wait for each other; give each its own to search at once. Ctrl-C stops a search within
-    a fraction of a second, and the solver stays usable.
+    and then wait for each other; give each its own to search at once, on one ``table``. Ctrl-C
+    stops a search within a fraction of a second, and the solver stays usable.
     """
 
-    def __init__(self, megabytes: int = MEGABYTES, *, slice_nodes: int = SLICE) -> None:
-        """megabytes: the size of the table, rounded down to a power of two."""
-        megabytes = integer_in("megabytes", megabytes, 1, 1 << 17)
-        self._slice = integer_in("slice_nodes", slice_nodes, 1, 1 << 62)
-        bits = ((megabytes << 20) // (8 * lib.FF_C4_WAYS)).bit_length() - 1
-        self._table = zeroed(np.uint64, lib.FF_C4_WAYS << bits)
-        self._solver = ffi.new("ff_connect4_solver *")
-        table = pointer(self._table, np.uint64, lib.FF_C4_WAYS << bits)
-        if lib.ff_connect4_init(self._solver, table, bits) != lib.FF_OK:
-            raise InputError(f"megabytes={megabytes}: the kernel refuses this size")
-        self._keeps_table_alive: object | None = table
+    def __init__(
+        self,
+        megabytes: int = MEGABYTES,
+        *,
+        threads: int = 1,
+        table: BoundsTable | None = None,
+        slice_nodes: int = SLICE,
+        book: Book | None = SHIPPED,
+        answers: AnswerFile | None = None,
+    ) -> None:
+        """megabytes: the size of the table, rounded down to a power of two; table: one that other
+        solvers use as well. threads: that search one position together; the scores do not depend
+        on them. book, answers: asked in this order before a search; the answers keep what took
+        long to find."""
+        self._table: BoundsTable | None = table or BoundsTable(megabytes)
+        self._search: Search | None = Search(self._table, threads, slice_nodes)
         self._lock = threading.Lock()
         self._stopped = False
+        self._watcher: Callable[[], object] | None = None
+        self._book, self._answers = book, answers
         self.nodes = 0
         """Positions opened by all searches so far."""
 
@@ -91,20 +99,32 @@ class Connect4Solver:
         self.close()
 
     def close(self) -> None:
-        """Gives the table's memory back."""
+        """Gives the table's memory back, unless another solver uses it."""
         with self._lock:
-            self._solver = self._keeps_table_alive = None
-            self._table = np.empty(0, np.uint64)
+            if self._search is not None:
+                self._search.close()
+            self._search = self._table = None
 
     def stop(self) -> None:
         """Ends a search of another thread within a fraction of a second: it raises FadefourError.
         Later searches do not begin."""
         self._stopped = True
 
+    @contextlib.contextmanager
+    def watched_by(self, watcher: Callable[[], object]) -> Iterator[None]:
+        """Within it, searches call ``watcher`` several times a second, with ``nodes`` up to date.
+        What it raises ends the search; the solver stays usable. For one thread at a time."""
+        self._watcher = watcher
+        try:
+            yield
+        finally:
+            self._watcher = None
+
     def forget(self) -> None:
         """Empties the table: the next search is a cold one."""
         with self._lock:
-            self._table[:] = 0
+            if self._table is not None:
+                self._table.forget()
 
     def search(self, mover: int, stones: int, low: int = -HIGHEST, high: int = HIGHEST) -> int:
         """The score of a position given as bitboards (bit = (column - 1) * 7 + row).
@@ -112,58 +132,78 @@ class Connect4Solver:
         Searched between ``low`` and ``high`` only, which is faster: for a score outside them the
         nearer of the two is returned. ``low=-1, high=1`` asks for win, draw or loss.
         """
+        low, high = integer("low", low), integer("high", high)
+        if max(abs(low), abs(high)) > HIGHEST:
+            raise InputError(f"between {low} and {high}: bounds are -{HIGHEST} to {HIGHEST}")
         with self._lock:
             if self._stopped:
                 raise FadefourError("the search was stopped")
-            if self._solver is None:
+            if self._search is None:
                 raise InputError("this Connect4Solver is closed: make another one")
-            mover, stones = integer("mover", mover), integer("stones", stones)
-            low, high = integer("low", low), integer("high", high)
-            in_range = min(mover, stones) >= 0 and max(mover, stones) < 1 << 64
-            in_range = in_range and max(abs(low), abs(high)) <= HIGHEST
-            if not in_range or lib.ff_connect4_begin(self._solver, mover, stones, low, high):
-                raise InputError(
-                    f"mover={mover:#x}, stones={stones:#x} between {low} and {high}: "
-                    "not a Connect Four position, or bounds in the wrong order"
-                )
-            try:
-                while lib.ff_connect4_run(self._solver, self._slice) == lib.FF_C4_UNFINISHED:
-                    if self._stopped:  # signals are heard here, by the main thread
-                        raise FadefourError("the search was stopped")
-            finally:
-                self.nodes += self._solver.nodes
-            return int(self._solver.low)
+            self._search.begin(mover, stones, low, high)
+            known = self._known(mover, stones)
+            if known is not None:
+                return min(max(known, low), high)
+            score = self._searched(self._search)
+            if self._answers is not None and low < score < high:  # else it may be beyond
+                self._answers.put(mover, stones, score, self._search.nodes)
+            return score
 
-    def score(self, position: Connect4Position) -> int:
+    def _known(self, mover: int, stones: int) -> int | None:
+        score = None if self._book is None else self._book.get(mover, stones)
+        if score is None and self._answers is not None:
+            score = self._answers.get(mover, stones)
+        return score
+
+    def _searched(self, search: Search) -> int:
+        before = self.nodes
+        try:
+            while not search.advance():
+                if self._stopped:  # signals are heard here, by the main thread
+                    raise FadefourError("the search was stopped")
+                if self._watcher is not None:
+                    self.nodes = before + search.nodes
+                    self._watcher()
+        finally:
+            search.end()
+            self.nodes = before + search.nodes
+        return search.score
+
+    def score(self, position: Stones) -> int:
         """The exact score for the side to move."""
         return self.search(position.mover, position.stones)
 
-    def value(self, position: Connect4Position) -> Connect4Value:
+    def value(self, position: Stones) -> Connect4Value:
         """Result, plies to the end and score for the side to move."""
         return value_of_score(self.score(position), position.plies)
 
-    def plies(self, position: Connect4Position) -> int:
+    def plies(self, position: Stones) -> int:
         """Plies to the end under best play; for a draw, the cells left."""
         return self.value(position).plies
 
-    def move_scores(self, position: Connect4Position) -> dict[int, int]:
+    def each_move(self, position: Stones) -> Iterator[Connect4Move]:
+        """Every legal column with its worth as soon as it is known, the most central first; none
+        once the game is over."""
+        for column in sorted(position.legal_moves(), key=central_first):
+            score = -self.score(position.play(column))
+            yield Connect4Move(column, *value_of_score(score, position.plies))
+
+    def move_scores(self, position: Stones) -> dict[int, int]:
         """The exact score of every legal column, for the side to move; none once it is over."""
-        scores = {}
-        for column in sorted(position.legal_moves(), key=_central_first):
-            after = position.play(column)
-            scores[column] = -self.search(after.mover, after.stones)
-        return dict(sorted(scores.items()))
+        return {move.column: move.score for move in sorted(self.each_move(position))}
 
-    def moves(self, position: Connect4Position) -> list[Connect4Move]:
+    def moves(self, position: Stones) -> list[Connect4Move]:
         """Every legal column with its worth, best first, central columns first among equals."""
-        scores = self.move_scores(position)
-        ordered = sorted(scores, key=lambda column: (-scores[column], _central_first(column)))
-        return [
-            Connect4Move(column, *value_of_score(scores[column], position.plies))
-            for column in ordered
-        ]
+        return best_moves_first(self.each_move(position))
 
-    def best_line(self, position: Connect4Position) -> list[int]:
+    def best_move(self, position: Stones) -> Connect4Move:
+        """The most central of the best columns, with its worth; sooner found than all ``moves``."""
+        if position.is_over:
+            raise InputError("the game is over: there is no move to choose")
+        value = self.value(position)
+        return Connect4Move(self._move_reaching(position, value.score), *value)
+
+    def best_line(self, position: Stones) -> list[int]:
         """Best play of both sides to the end, the most central of the best columns each time."""
         columns: list[int] = []
         score = self.score(position)
@@ -173,9 +213,9 @@ class Connect4Solver:
             position, score = position.play(column), -score
         return columns
 
-    def _move_reaching(self, position: Connect4Position, score: int) -> int:
+    def _move_reaching(self, position: Stones, score: int) -> int:
         """The most central column that keeps this score, which is the position's."""
-        legal = sorted(position.legal_moves(), key=_central_first)
+        legal = sorted(position.legal_moves(), key=central_first)
         for column in legal[:-1]:
             after = position.play(column)
             if -self.search(after.mover, after.stones, -score, 1 - score) == score:
@@ -183,5 +223,11 @@ class Connect4Solver:
         return legal[-1]
 
 
-def _central_first(column: int) -> tuple[int, int]:
+def best_moves_first(moves: Iterable[Connect4Move]) -> list[Connect4Move]:
+    """In the order of ``Connect4Solver.moves``."""
+    return sorted(moves, key=lambda move: (-move.score, central_first(move.column)))
+
+
+def central_first(column: int) -> tuple[int, int]:
+    """To sort columns by."""
     return abs(column - (COLUMNS + 1) // 2), column

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from solver.connect4.position import COLUMN_BITS, COLUMNS, ROWS, Connect4Position
+from solver.connect4.position import COLUMN_BITS, COLUMNS, ROWS, Connect4Position, Stones
 from solver.connect4.sets import SetCheck
-from solver.connect4.solver import Connect4Move, Connect4Solver, Connect4Value
+from solver.connect4.solver import (
+    Connect4Move,
+    Connect4Solver,
+    Connect4Value,
+    best_moves_first,
+)
 from solver.wording import counted_plies
 
 STONES = "XO"
 """The first player's and the second player's."""
 
 
-def board(position: Connect4Position) -> str:
+def board(position: Stones) -> str:
     """The board as it stands; X is the first player, O the second."""
     mover, other = position.mover, position.stones ^ position.mover
     movers, others = STONES[position.to_move], STONES[1 - position.to_move]
@@ -49,8 +54,18 @@ class Connect4Report:
     line: list[int]
 
     @classmethod
-    def of(cls, solver: Connect4Solver, position: Connect4Position) -> Connect4Report:
-        moves = solver.moves(position)
+    def of(
+        cls,
+        solver: Connect4Solver,
+        position: Connect4Position,
+        found: Callable[[Connect4Move], object] = lambda move: None,
+    ) -> Connect4Report:
+        """found: called with each move as soon as its value is known."""
+        worth = []
+        for move in solver.each_move(position):
+            worth.append(move)
+            found(move)
+        moves = best_moves_first(worth)
         value = Connect4Value(*moves[0][1:]) if moves else solver.value(position)
         return cls(position, value, moves, solver.best_line(position))
 
@@ -62,10 +77,13 @@ class Connect4Report:
             "line": self.line,
         }
 
+    @property
+    def headline(self) -> str:
+        return f"{self.position}: {STONES[self.position.to_move]} to move, {outcome(self.value)}"
+
     def __str__(self) -> str:
         side = STONES[self.position.to_move]
-        head = f"{self.position}: {side} to move, {outcome(self.value)}"
-        lines = [head, "", board(self.position)]
+        lines = [self.headline, "", board(self.position)]
         if self.moves:
             lines += ["", f"Columns for {side}, best first:"]
             lines += [f"  {move.column}   {outcome(move)}" for move in self.moves]

@@ -18,11 +18,13 @@ from numpy.typing import NDArray
 
 from azfit.games import Connect4
 from azfit.grading.connect4.labels import LabelledSet
-from azfit.grading.tally import RESULTS, Group, wilson
+from azfit.grading.tally import Group, wilson
 from azfit.players import Player, PlayerInfo
 from solver.connect4 import COLUMNS
+from solver.connect4.labels import columns_of
 from solver.errors import InputError
 from solver.progress import Progress, Silent
+from solver.values import RESULTS
 
 Rows = NDArray[np.bool_]
 
@@ -129,15 +131,10 @@ def grade_set(player: Player, labelled: LabelledSet) -> SetGrade:
         labelled.name,
         np.array([position.to_move for position in positions], np.int8),
         result,
-        (chances * _columns(keeping)).sum(axis=1),
-        (chances * _columns(optimal)).sum(axis=1),
+        (chances * columns_of(keeping)).sum(axis=1),
+        (chances * columns_of(optimal)).sum(axis=1),
         None if choices.wdl is None else choices.wdl.argmax(axis=1) == result,
     )
-
-
-def _columns(masks: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Sets of columns as 0 and 1, int64 [N, 7]."""
-    return np.asarray((masks[:, None] >> np.arange(COLUMNS)) & 1)
 
 
 def grade_connect4(

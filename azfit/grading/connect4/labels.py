@@ -1,9 +1,7 @@
-"""Which columns of a Connect Four position are right: what a grade judges moves by.
+"""The positions that a Connect Four network is graded on, with what is right in each.
 
-Exact, from the solver, and no more than a grade needs: for each move, whether it keeps win, draw
-or loss, and whether it also keeps the score. That takes one or two questions per move instead of
-the move's score. Positions near the beginning still take seconds each, so labels are kept in a
-file with a checksum; it may be deleted at any time.
+Positions near the beginning take seconds each to label, so labels are kept in a file with a
+checksum; it may be deleted at any time.
 """
 
 from __future__ import annotations
@@ -19,13 +17,14 @@ from concurrent.futures import as_completed
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from solver.archives import open_archive
-from solver.connect4 import CELLS, Connect4Position, Connect4Solver
+from solver.connect4 import CELLS, COLUMNS, HIGHEST, Connect4Position, Connect4Solver
+from solver.connect4.book import book_in
+from solver.connect4.labels import Label, label
 from solver.connect4.pool import SolverPool
 from solver.connect4.sets import Scored, read_set, set_files
 from solver.errors import CorruptTableError, FadefourError, InputError, MissingTableError
@@ -43,14 +42,6 @@ RANDOM_POSITIONS = 500
 MOST_POSITIONS = 100_000
 
 
-class Label(NamedTuple):
-    """What is right in one position: its score, and sets of columns (bit column - 1)."""
-
-    score: int
-    keeping: int
-    optimal: int
-
-
 @dataclass(frozen=True)
 class LabelledSet:
     """Positions in play with what is right in each."""
@@ -58,26 +49,6 @@ class LabelledSet:
     name: str
     positions: Sequence[Connect4Position]
     labels: Sequence[Label]
-
-
-def label(position: Connect4Position, solver: Connect4Solver, score: int | None = None) -> Label:
-    """The label of a position in play. A ``score`` that is given is checked, which is quicker than
-    finding it; InputError if it is wrong."""
-    if position.is_over:
-        raise InputError(f"'{position}' is over: there is no move to judge")
-    if score is None:
-        score = solver.score(position)
-    elif solver.search(position.mover, position.stones, score - 1, score + 1) != score:
-        raise InputError(f"'{position}' does not have the score {score}: run 'verify' on its set")
-    keeping = optimal = 0
-    for column in position.legal_moves():
-        after, bit = position.play(column), 1 << (column - 1)
-        if solver.search(after.mover, after.stones, -score, 1 - score) == -score:
-            optimal |= bit
-            keeping |= bit
-        elif score < 0 or (score > 0 and solver.search(after.mover, after.stones, -1, 0) == -1):
-            keeping |= bit
-    return Label(score, keeping, optimal)
 
 
 def random_positions(count: int, seed: int) -> list[Scored]:
@@ -132,7 +103,7 @@ class LabelFile:
     def save(self) -> None:
         """Writes what is not written yet."""
         try:
-            for _ in range(20):  # another grader has done in no time; a solve may take minutes
+            for _ in range(20):  # another grader is done in no time; a solve may take minutes
                 with contextlib.suppress(InputError):
                     self._write(wait=False)
                     return
@@ -178,6 +149,10 @@ def _read(path: Path) -> dict[str, Label]:
             digest = file.read("sha256", np.uint8, (hashlib.sha256().digest_size,))
             if digest.tobytes() != _digest(positions, labels):
                 raise ValueError("its labels do not match its checksum")
+            scores, keeping, optimal = labels.T
+            wrong = (optimal == 0) | (optimal & ~keeping != 0) | (keeping >> COLUMNS != 0)
+            if (wrong | (scores >= HIGHEST) | (scores <= -HIGHEST)).any():
+                raise ValueError("it has labels that no position has")
             texts = [text.decode("ascii") for text in positions.tolist()]
     except MissingTableError:
         return {}
@@ -247,7 +222,7 @@ def labelled_sets(
         count = sample or RANDOM_POSITIONS
         sets = [(f"{count} random (seed {seed})", random_positions(count, seed))]
     file = LabelFile(folder / CACHE, warn)
-    with Labeller(threads) as labeller:
+    with Labeller(threads, book=book_in(folder)) as labeller:
         return [
             LabelledSet(
                 name,

@@ -6,21 +6,19 @@ from collections.abc import Sequence
 
 from azfit.columns import aligned
 from azfit.grading.connect4.grade import Connect4Grade
-from azfit.grading.grade_report import percent
+from azfit.grading.grade_report import blunder_count, percent
 from azfit.grading.tally import Group, wilson
 
 HEAD = ("positions", "blunders", "blunder rate", "95 % interval", "optimal", "W/D/L right")
 
 
 def _cells(group: Group) -> list[str]:
-    exact = float(group.errors).is_integer()
-    blunders = f"{group.errors:,.0f}" if exact else f"{group.errors:,.1f}"
     if group.blunder_rate is None:
         return ["0", "0", "-", "-", "-", "-"]
     low, high = wilson(group.blunder_rate, group.positions)
     return [
         f"{group.positions:,}",
-        blunders,
+        blunder_count(group),
         f"{100 * group.blunder_rate:.2f} %",
         f"{100 * low:.2f} to {100 * high:.2f} %",
         percent(group.optimal),

@@ -1,0 +1,1 @@
+"""Connect Four taught by its solver: positions, their exact labels on disk, and the teacher."""
