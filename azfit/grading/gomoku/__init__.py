@@ -1,0 +1,1 @@
+"""Grades of Gomoku players, judged by forced wins."""
