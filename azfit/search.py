@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
@@ -50,6 +51,39 @@ class WalkCounts(NamedTuple):
     """Those of them whose FPU is below -1, or would be without the clamp."""
 
 
+class Proof(enum.IntEnum):
+    """What is proven, for the side to move."""
+
+    NONE = 0
+    WON = 1
+    DRAWN = 2
+    LOST = 3
+
+
+class Proofs(NamedTuple):
+    """The proven results of roots and of their moves, the values of ``Proof``, and the plies to the
+    end: the winner needs no more than these."""
+
+    roots: NDArray[np.int8]
+    """int8 [trees]."""
+    root_plies: NDArray[np.int32]
+    """int32 [trees], 0 without a proof."""
+    moves: NDArray[np.int8]
+    """int8 [trees, actions]."""
+    move_plies: NDArray[np.int32]
+    """int32 [trees, actions], 0 without a proof."""
+
+    @classmethod
+    def unpacked(cls, moves: NDArray[np.uint16], roots: NDArray[np.uint16]) -> Proofs:
+        """From words as the kernel packs them: plies << 2 | result."""
+        return cls(
+            (roots & lib.FF_PROOF_RESULT).astype(np.int8),
+            (roots >> 2).astype(np.int32),
+            (moves & lib.FF_PROOF_RESULT).astype(np.int8),
+            (moves >> 2).astype(np.int32),
+        )
+
+
 class Search:
     """A number of search trees of one game that share the evaluator's batches.
 
@@ -72,7 +106,7 @@ class Search:
         if not 1 <= trees <= 1_000_000:
             raise InputError(f"trees={trees}: use 1 to 1000000")
         if node_capacity is None:
-            node_capacity = self.config.sims * (SEARCHES_KEPT if self.config.reuse else 1) + 2
+            node_capacity = self.config.most_sims * (SEARCHES_KEPT if self.config.reuse else 1) + 2
         self.node_capacity = node_capacity
         self._memory = self._allocate(node_capacity)
         self._search = ffi.new("ff_search *")
@@ -88,7 +122,7 @@ class Search:
         )
         if status != lib.FF_OK:
             raise FadefourError(
-                f"the search kernel refuses {trees} trees of {self.config.sims} simulations "
+                f"the search kernel refuses {trees} trees of {self.config.most_sims} simulations "
                 f"(code {status}): use fewer"
             )
         self._planes = np.empty((trees, *game.plane_shape), dtype=np.float32)
@@ -138,9 +172,15 @@ class Search:
             lib.ff_search_reset(self._search, tree, pointer(states[i]), int(numbers[i]), seed)
         self._rows = 0
 
-    def run(self, evaluate: Evaluator, sims: int | None = None, logits: bool = True) -> None:
-        """Adds ``sims`` simulations (default: the config's) to every unfinished tree."""
-        self.begin(sims)
+    def run(
+        self,
+        evaluate: Evaluator,
+        sims: ArrayLike | None = None,
+        logits: bool = True,
+        quiet: ArrayLike = False,
+    ) -> None:
+        """Adds simulations to every unfinished tree, see ``begin``."""
+        self.begin(sims, quiet)
         while len(planes := self.select()):
             policy, value, steps = evaluate(planes)
             self.expand(policy, value, steps, logits)
@@ -150,15 +190,21 @@ class Search:
         self.begin(sims)
         self._check(lib.ff_search_run_constant(self._search, value))
 
-    def begin(self, sims: int | None = None) -> None:
-        """Grants every unfinished tree this many simulations."""
-        granted = self.config.sims if sims is None else sims
-        if not 1 <= granted < self.node_capacity:
+    def begin(self, sims: ArrayLike | None = None, quiet: ArrayLike = False) -> None:
+        """Grants every unfinished tree simulations, by default the config's number.
+
+        sims: a number, or one for each tree, int [trees]. quiet: whether to leave out the noise at
+        the root, one answer or bool [trees].
+        """
+        wanted = np.asarray(self.config.sims if sims is None else sims)
+        if wanted.min() < 1 or wanted.max() >= self.node_capacity:
             raise InputError(
-                f"sims={granted}: with node_capacity={self.node_capacity} "
+                f"sims={wanted}: with node_capacity={self.node_capacity} "
                 f"use 1 to {self.node_capacity - 1}"
             )
-        self._check(lib.ff_search_begin(self._search, granted))
+        granted = np.ascontiguousarray(np.broadcast_to(wanted, self.trees), np.uint32)
+        silent = np.ascontiguousarray(np.broadcast_to(quiet, self.trees), np.uint8)
+        self._check(lib.ff_search_begin(self._search, pointer(granted), pointer(silent)))
 
     def select(self) -> NDArray[np.float32]:
         """Walks to a leaf in every tree; planes float32 [rows, planes, rows, columns].
@@ -227,6 +273,30 @@ class Search:
         lib.ff_search_roots(self._search, ffi.NULL, pointer(priors), ffi.NULL)
         return priors
 
+    def clean_priors(self) -> NDArray[np.float32]:
+        """Priors of the root's moves as the evaluator gave them, float32 [trees, actions]."""
+        priors = np.empty((self.trees, self.game.actions), dtype=np.float32)
+        lib.ff_search_clean_priors(self._search, pointer(priors))
+        return priors
+
+    def targets(self) -> NDArray[np.float32]:
+        """What a policy learns from each root, float32 [trees, actions]: the visits, or weights in
+        their place where proven results decide; they need not sum to 1."""
+        targets = np.empty((self.trees, self.game.actions), dtype=np.float32)
+        lib.ff_search_targets(self._search, pointer(targets))
+        return targets
+
+    def proofs(self) -> Proofs:
+        """What the trees have proven (with the option ``prove``)."""
+        packed = np.empty((self.trees, self.game.actions), dtype=np.uint16)
+        lib.ff_search_proofs(self._search, pointer(packed))
+        return Proofs.unpacked(packed, self._gather("root_proof", np.uint16))
+
+    def spared(self) -> NDArray[np.uint64]:
+        """Simulations granted since the reset and not made, because the root was proven, uint64
+        [trees]."""
+        return self._gather("spared", np.uint64)
+
     def action_values(self) -> NDArray[np.float32]:
         """Mean values of the root's moves for the side to move, 0 without a visit.
 
@@ -239,6 +309,14 @@ class Search:
     def root_values(self) -> NDArray[np.float32]:
         """The mean value of each root for its side to move, float32 [trees]."""
         return self._gather("root_mean", np.float32)
+
+    def outcomes(self) -> NDArray[np.float32]:
+        """What a value learns from each root, float32 [trees]: win - loss as the search expects it
+        for the side to move, without the steps that ``root_values`` are mixed with. By Gumbel the
+        mean over the improved policy."""
+        outcomes = np.empty(self.trees, dtype=np.float32)
+        lib.ff_search_outcomes(self._search, pointer(outcomes))
+        return outcomes
 
     def root_visits(self) -> NDArray[np.uint32]:
         """Visits of each root, its own evaluation included, uint32 [trees]."""
@@ -285,7 +363,7 @@ class Search:
         return np.ascontiguousarray(given)
 
     def policy(self, temperature: ArrayLike | None = 1.0) -> NDArray[np.float32]:
-        """softmax(log(visits) / T) of each root, float32 [trees, actions]; zeros without visits.
+        """softmax(log(target) / T) of each root, float32 [trees, actions]; zeros without visits.
 
         temperature: one number, float32 [trees], or None for the config's schedule.
         """
@@ -298,7 +376,8 @@ class Search:
     def choose(self, temperature: ArrayLike | None = None) -> NDArray[np.int32]:
         """Draws a move per tree from its policy, int32 [trees]; -1 where a root has no visits.
 
-        Temperature 0 is the most visited move, the lowest action among equals.
+        Temperature 0 is the most visited move, the lowest action among equals; proven results come
+        before visits (``targets``).
         """
         actions = np.empty(self.trees, dtype=np.int32)
         lib.ff_search_choose(

@@ -16,7 +16,6 @@ typedef struct {
     uint8_t pieces[2];
     uint8_t to_move;
     uint8_t result;
-    uint8_t unused[2]; /* stays 0: states are compared as bytes */
 } drop_state;
 
 _Static_assert(sizeof(drop_state) == 24, "no hidden padding");
@@ -98,7 +97,7 @@ static int is_state(const ff_game *game, const void *state) {
     const drop_state *drop = state;
     const ff_rules *rules = rules_of(game);
     const int side = drop->to_move, m = rules->m, x = drop->pieces[0], y = drop->pieces[1];
-    if (side > 1 || x > m || y > m || drop->unused[0] || drop->unused[1]) return 0;
+    if (side > 1 || x > m || y > m) return 0;
     if (x - y != side && !(x == m && y == m)) return 0;
     const uint32_t x_cells = cells_of_queue(rules, drop->queue[0], x);
     const uint32_t y_cells = cells_of_queue(rules, drop->queue[1], y);

@@ -10,6 +10,17 @@ static float exploration_at(const ff_search_options *options, double visits) {
     return (float)(c * sqrt(visits));
 }
 
+float ff_search_exploration(const ff_search *search, uint32_t visits) {
+    return visits < FF_EXPLORATION_KNOWN ? search->exploration[visits]
+                                         : exploration_at(&search->options, visits);
+}
+
+float ff_search_forced(const ff_search *search, const ff_search_tree *tree, uint32_t edge) {
+    if (!tree->noised || search->options.forced_playouts <= 0.0f) return 0.0f;
+    return sqrtf(search->options.forced_playouts * tree->prior[edge] *
+                 (float)(int32_t)(tree->root_visits - 1));
+}
+
 /* FPU without the clamp. */
 static float untried_value(const ff_search_options *options, const ff_search_tree *tree,
                            const ff_search_node *node, float value) {
@@ -31,9 +42,7 @@ static uint32_t best_edge(const ff_search *search, ff_search_tree *tree,
         tree->starved[side] += untried < -1.0f;
         if (search->options.fpu_clamp && untried < -1.0f) untried = -1.0f;
     }
-    const float exploration = node_visits < FF_EXPLORATION_KNOWN
-                                  ? search->exploration[node_visits]
-                                  : exploration_at(&search->options, node_visits);
+    const float exploration = ff_search_exploration(search, node_visits);
     const float *prior = tree->prior + node->first_edge;
     const float *mean = tree->mean + node->first_edge;
     const uint32_t *visits = tree->visits + node->first_edge;
@@ -43,6 +52,16 @@ static uint32_t best_edge(const ff_search *search, ff_search_tree *tree,
             float q = visits[i] ? mean[i] : untried;
             score[i] = q + exploration * prior[i] / (1.0f + (float)(int32_t)visits[i]);
         }
+    if (node == tree->nodes && tree->noised && search->options.forced_playouts > 0.0f)
+        for (int i = 0; i < node->edges; i++)
+            if (visits[i] && (float)(int32_t)visits[i] <
+                                 ff_search_forced(search, tree, node->first_edge + (uint32_t)i))
+                score[i] = INFINITY;
+    if (search->options.prove) {
+        const uint16_t *proof = tree->proof + node->first_edge;
+        for (int i = 0; i < node->edges; i++)
+            if ((proof[i] & FF_PROOF_RESULT) == FF_LOST) score[i] = -INFINITY;
+    }
     int best = 0;
     for (int i = 1; i < node->edges; i++)
         if (score[i] > score[best]) best = i;
@@ -51,21 +70,38 @@ static uint32_t best_edge(const ff_search *search, ff_search_tree *tree,
 
 /* ---- walking, and backing up ----------------------------------------------- */
 
-/* A value for the player who moves along this edge of this node. */
-static void back_up(ff_search_tree *tree, uint32_t node, uint32_t edge, float value) {
+static void add_to(float *mean, uint32_t visits, float value) {
+    *mean += (value - *mean) / (float)visits;
+}
+
+/* One more visit of a node, which is its nth. */
+static void count_visit(ff_search_node *node, uint32_t n, float value, float outcome) {
+    add_to(&node->outcome, n, outcome);
+    add_to(&node->square, n, value * value);
+}
+
+/* A value and an outcome for the player who moves along this edge of this node; below: the
+ * node it leads to, FF_GAME_ENDS if there is none. */
+static void back_up(ff_search_tree *tree, uint32_t node, uint32_t edge, uint32_t below,
+                    float value, float outcome) {
     for (;;) {
         if (tree->visits[edge]++ == 0) {
             tree->nodes[node].tried++;
             tree->nodes[node].seen += tree->prior[edge];
         }
-        tree->mean[edge] += (value - tree->mean[edge]) / (float)tree->visits[edge];
+        const uint32_t visits = tree->visits[edge];
+        add_to(&tree->mean[edge], visits, value);
+        if (below != FF_GAME_ENDS) count_visit(&tree->nodes[below], visits, value, -outcome);
         if (node == 0) break;
+        below = node;
         edge = tree->nodes[node].parent_edge;
         node = tree->nodes[node].parent;
         value = -value;
+        outcome = -outcome;
     }
     tree->root_visits++;
-    tree->root_mean += (value - tree->root_mean) / (float)tree->root_visits;
+    add_to(&tree->root_mean, tree->root_visits, value);
+    count_visit(&tree->nodes[0], tree->root_visits, value, outcome);
 }
 
 /* The first walk along this edge: does it lead to a leaf to evaluate? */
@@ -75,11 +111,16 @@ static int open_edge(const ff_search *search, ff_search_tree *tree, uint32_t nod
     const size_t bytes = (size_t)game->state_bytes;
     uint8_t *state = tree->states + tree->node_count * bytes;
     memcpy(state, tree->states + node * bytes, bytes);
-    int result = game->play(game, state, tree->action[edge]);
+    const int by_rules = game->play(game, state, tree->action[edge]);
+    int result = by_rules;
     if (result == FF_GOING_ON && ply >= search->options.max_plies) result = FF_DRAWN;
     if (result != FF_GOING_ON) {
         tree->child[edge] = FF_GAME_ENDS;
-        back_up(tree, node, edge, result == FF_MOVER_WON ? 1.0f : 0.0f);
+        const float value = result == FF_MOVER_WON ? 1.0f : 0.0f;
+        back_up(tree, node, edge, FF_GAME_ENDS, value, value);
+        if (search->options.prove && by_rules != FF_GOING_ON)
+            ff_search_prove(tree, node, edge,
+                            1 << 2 | (by_rules == FF_MOVER_WON ? FF_WON : FF_DRAW));
         return 0;
     }
     tree->child[edge] = tree->leaf = tree->node_count++;
@@ -88,17 +129,19 @@ static int open_edge(const ff_search *search, ff_search_tree *tree, uint32_t nod
 }
 
 /* One walk from the root: 1 if a leaf now waits for its evaluation, 0 if the
- * walk came to the end of a game. */
+ * walk came to the end of a game, or to a result that is proven. */
 static int walk(const ff_search *search, ff_search_tree *tree) {
     uint32_t node = 0, visits = tree->root_visits;
     float value = tree->root_mean;
     int side = search->game->to_move(search->game, tree->states);
     for (int ply = tree->root_ply + 1;; ply++, side = !side) {
-        uint32_t edge = best_edge(search, tree, &tree->nodes[node], visits, value, side);
+        uint32_t edge = node == 0 && search->options.gumbel
+                            ? ff_search_halving_edge(tree)
+                            : best_edge(search, tree, &tree->nodes[node], visits, value, side);
         uint32_t child = tree->child[edge];
         if (child == FF_NO_CHILD) return open_edge(search, tree, node, edge, ply);
-        if (child == FF_GAME_ENDS) {
-            back_up(tree, node, edge, tree->mean[edge]);
+        if (child == FF_GAME_ENDS || tree->proof[edge]) {
+            back_up(tree, node, edge, child, tree->mean[edge], tree->mean[edge]);
             return 0;
         }
         visits = tree->visits[edge];
@@ -133,6 +176,7 @@ static uint32_t add_edges(const ff_search *search, ff_search_tree *tree) {
     memset(tree->mean + first, 0, room * sizeof *tree->mean);
     memset(tree->visits + first, 0, room * sizeof *tree->visits);
     memset(tree->child + first, 0, room * sizeof *tree->child);
+    memset(tree->proof + first, 0, room * sizeof *tree->proof);
     memset(tree->prior + first + edges, 0, (room - edges) * sizeof *tree->prior);
     leaf->first_edge = first;
     leaf->edges = (uint16_t)edges;
@@ -141,15 +185,20 @@ static uint32_t add_edges(const ff_search *search, ff_search_tree *tree) {
 }
 
 /* The leaf has its edges: back its value up; a new root gets its noise. */
-static void settle_leaf(const ff_search *search, ff_search_tree *tree, float value) {
+static void settle_leaf(const ff_search *search, ff_search_tree *tree, float value,
+                        float outcome) {
     const uint32_t leaf = tree->leaf;
     tree->leaf = FF_NOTHING_WAITS;
     if (leaf == 0) {
         tree->root_visits = 1;
-        tree->root_mean = value;
-        ff_search_add_noise(search, tree);
+        tree->root_mean = tree->root_value = value;
+        tree->root_outcome = tree->nodes[0].outcome = outcome;
+        tree->nodes[0].square = value * value;
+        if (search->options.gumbel) ff_search_begin_halving(search, tree);
+        else ff_search_add_noise(search, tree);
     } else {
-        back_up(tree, tree->nodes[leaf].parent, tree->nodes[leaf].parent_edge, -value);
+        back_up(tree, tree->nodes[leaf].parent, tree->nodes[leaf].parent_edge, leaf, -value,
+                -outcome);
     }
 }
 
@@ -218,19 +267,23 @@ static int check_evaluations(const ff_search *search, int rows, const float *pol
 /* ---- the batch -------------------------------------------------------------- */
 
 /* Room for a node is room for its edges: there are edges_per_node for each. */
-int ff_search_begin(ff_search *search, uint32_t sims) {
-    if ((uint64_t)sims + 1 > search->node_capacity) return FF_NO_ROOM;
-    for (uint32_t i = 0; i < search->trees; i++)
+int ff_search_begin(ff_search *search, const uint32_t *sims, const uint8_t *quiet) {
+    for (uint32_t i = 0; i < search->trees; i++) {
+        if ((uint64_t)sims[i] + 1 > search->node_capacity) return FF_NO_ROOM;
         if (search->tree[i].leaf != FF_NOTHING_WAITS) return FF_BAD_ORDER;
+    }
     for (uint32_t i = 0; i < search->trees; i++) {
         ff_search_tree *tree = &search->tree[i];
         if (tree->result != FF_GOING_ON) continue;
-        if ((uint64_t)tree->node_count + sims > search->node_capacity) {
+        if (search->options.gumbel) ff_search_forget(tree);
+        if ((uint64_t)tree->node_count + sims[i] > search->node_capacity) {
             ff_search_forget(tree);
             tree->forgotten++;
         }
-        tree->sims_left = sims;
-        if (tree->nodes[0].edges && !tree->noised) ff_search_add_noise(search, tree);
+        tree->sims_left = sims[i];
+        tree->quiet = quiet[i];
+        if (tree->root_proof) ff_search_settle_root(tree, tree->root_proof);
+        else if (tree->nodes[0].edges && !tree->noised) ff_search_add_noise(search, tree);
     }
     return FF_OK;
 }
@@ -261,7 +314,8 @@ int ff_search_expand(ff_search *search, int rows, const float *policy, int logit
         add_edges(search, tree);
         set_priors(tree, policy + (size_t)row * (size_t)search->game->actions, logits);
         settle_leaf(search, tree,
-                    leaf_value(&search->options, value[row], steps ? steps + row : NULL));
+                    leaf_value(&search->options, value[row], steps ? steps + row : NULL),
+                    leaf_value(&search->options, value[row], NULL));
         row++;
     }
     return FF_OK;
@@ -275,7 +329,7 @@ int ff_search_run_constant(ff_search *search, float value) {
             uint32_t first = add_edges(search, tree), edges = tree->nodes[tree->leaf].edges;
             for (uint32_t edge = 0; edge < edges; edge++)
                 tree->prior[first + edge] = 1.0f / (float)edges;
-            settle_leaf(search, tree, value);
+            settle_leaf(search, tree, value, value);
         }
     }
     return FF_OK;
@@ -292,7 +346,7 @@ static size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
 static size_t tree_bytes(const ff_game *game, size_t nodes, size_t edges) {
     return aligned(nodes * sizeof(ff_search_node)) + aligned(nodes * (size_t)game->state_bytes) +
            2 * aligned(edges * sizeof(float)) + 2 * aligned(edges * sizeof(uint32_t)) +
-           aligned(edges * sizeof(uint16_t));
+           2 * aligned(edges * sizeof(uint16_t));
 }
 
 /* One more state than nodes: open_edge plays there before it knows the result. */
@@ -315,7 +369,7 @@ int ff_search_init(ff_search *search, const ff_game *game, const ff_search_optio
     if (trees == 0 || node_capacity == 0 || !ff_search_bytes(game, trees, node_capacity))
         return FF_NO_ROOM;
     if (game->actions > FF_MAX_ACTIONS || !(options->c_base > 0.0) || options->max_plies < 1 ||
-        !(options->max_steps > 0.0f) || !(options->dirichlet_alpha > 0.0f))
+        !(options->max_steps > 0.0f) || options->gumbel < 0 || !(options->dirichlet_alpha > 0.0f))
         return FF_BAD_OPTIONS;
     search->game = game;
     search->options = *options;
@@ -339,6 +393,7 @@ int ff_search_init(ff_search *search, const ff_game *game, const ff_search_optio
         tree->visits = carve(&rest, edges * sizeof *tree->visits);
         tree->child = carve(&rest, edges * sizeof *tree->child);
         tree->action = carve(&rest, edges * sizeof *tree->action);
+        tree->proof = carve(&rest, edges * sizeof *tree->proof);
         uint64_t tree_seed = seed + i;
         ff_search_reset(search, i, start, 0, &tree_seed);
     }

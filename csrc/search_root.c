@@ -16,7 +16,8 @@ void ff_search_forget(ff_search_tree *tree) {
     tree->edge_count = 0;
     tree->root_visits = 0;
     tree->root_mean = 0.0f;
-    tree->noised = 0;
+    tree->noised = tree->quiet = 0;
+    tree->root_proof = 0;
     tree->leaf = FF_NOTHING_WAITS;
 }
 
@@ -36,6 +37,7 @@ void ff_search_reset(ff_search *search, uint32_t index, const uint8_t *state, in
     tree->forgotten = 0;
     for (int side = 0; side < 2; side++)
         tree->walked[side] = tree->open[side] = tree->starved[side] = 0;
+    tree->spared = 0;
     ff_search_forget(tree);
     judge_root(search, tree, ply);
 }
@@ -50,7 +52,7 @@ double ff_noise_share(const ff_search_options *options, int ply) {
 
 void ff_search_add_noise(const ff_search *search, ff_search_tree *tree) {
     const double share = ff_noise_share(&search->options, tree->root_ply);
-    if (share <= 0.0) return;
+    if (share <= 0.0 || tree->quiet) return;
     ff_search_node *root = &tree->nodes[0];
     double noise[FF_MAX_ACTIONS], highest = -INFINITY, sum = 0.0;
     for (int i = 0; i < root->edges; i++) {
@@ -59,10 +61,13 @@ void ff_search_add_noise(const ff_search *search, ff_search_tree *tree) {
     }
     for (int i = 0; i < root->edges; i++) sum += noise[i] = exp(noise[i] - highest);
     float *prior = tree->prior + root->first_edge;
+    memcpy(tree->clean, prior, root->edges * sizeof *prior);
     root->seen = 0.0f;
     for (int i = 0; i < root->edges; i++) {
         prior[i] = (float)((1.0 - share) * prior[i] + share * noise[i] / sum);
-        if (tree->visits[root->first_edge + i]) root->seen += prior[i];
+        /* A move that is proven to lose was tried, though its visits are gone. */
+        if (tree->visits[root->first_edge + i] || tree->proof[root->first_edge + i])
+            root->seen += prior[i];
     }
     tree->noised = 1;
 }
@@ -75,6 +80,7 @@ static void copy_edges(ff_search_tree *tree, uint32_t from, uint32_t to, uint32_
     memmove(tree->visits + to, tree->visits + from, count * sizeof *tree->visits);
     memmove(tree->child + to, tree->child + from, count * sizeof *tree->child);
     memmove(tree->action + to, tree->action + from, count * sizeof *tree->action);
+    memmove(tree->proof + to, tree->proof + from, count * sizeof *tree->proof);
 }
 
 /* Moves the node, its state and its edges down to `to`, and updates its parent's
@@ -135,6 +141,8 @@ int ff_search_advance(ff_search *search, uint32_t index, int action) {
         tree->root_visits = tree->visits[edge];
         tree->root_mean = -tree->mean[edge];
         keep_subtree(tree, child, (size_t)game->state_bytes);
+        tree->root_proof = ff_search_proof_of(tree, 0);
+        if (tree->root_visits == 0) tree->root_visits = 1; /* the move was lost: its evaluation */
     } else {
         game->play(game, tree->states, action);
         ff_search_forget(tree);
@@ -162,20 +170,138 @@ void ff_search_roots(const ff_search *search, uint32_t *visits, float *priors, f
     }
 }
 
-/* Weights of the root's edges, the largest of them 1; returns their sum, 0 if
- * there are no visits. */
-static double weigh_visits(const ff_search_tree *tree, float temperature, double *weight) {
+void ff_search_clean_priors(const ff_search *search, float *priors) {
+    const size_t actions = (size_t)search->game->actions;
+    memset(priors, 0, search->trees * actions * sizeof *priors);
+    for (uint32_t i = 0; i < search->trees; i++) {
+        const ff_search_tree *tree = &search->tree[i];
+        const uint32_t first = tree->nodes[0].first_edge;
+        const float *clean = tree->noised ? tree->clean : tree->prior + first;
+        for (uint32_t edge = 0; edge < tree->nodes[0].edges; edge++)
+            priors[i * actions + tree->action[first + edge]] = clean[edge];
+    }
+}
+
+float ff_search_edge_outcome(const ff_search_tree *tree, uint32_t edge) {
+    const uint32_t child = tree->child[edge];
+    return child == FF_NO_CHILD || child == FF_GAME_ENDS ? tree->mean[edge]
+                                                         : -tree->nodes[child].outcome;
+}
+
+void ff_search_outcomes(const ff_search *search, float *outcomes) {
+    for (uint32_t i = 0; i < search->trees; i++) {
+        const ff_search_tree *tree = &search->tree[i];
+        const int halved = search->options.gumbel && tree->root_visits > 1 && !tree->root_proof;
+        outcomes[i] = halved ? ff_search_gumbel_outcome(tree) : tree->nodes[0].outcome;
+    }
+}
+
+/* Takes away the visits that were forced. */
+static void prune(const ff_search *search, const ff_search_tree *tree, double *target) {
+    const uint32_t first = tree->nodes[0].first_edge, edges = tree->nodes[0].edges;
+    const uint32_t *visits = tree->visits + first;
+    const float *prior = tree->prior + first, *mean = tree->mean + first;
+    uint32_t best = 0;
+    for (uint32_t i = 1; i < edges; i++)
+        if (visits[i] > visits[best]) best = i;
+    const float exploration = ff_search_exploration(search, tree->root_visits);
+    const float highest =
+        mean[best] + exploration * prior[best] / (1.0f + (float)(int32_t)visits[best]);
+    for (uint32_t i = 0; i < edges; i++) {
+        uint32_t left = visits[i], forced = (uint32_t)ff_search_forced(search, tree, first + i);
+        if (i == best) continue;
+        for (; left > 0 && forced > 0; left--, forced--) /* with one visit less: 1 + left - 1 */
+            if (mean[i] + exploration * prior[i] / (float)(int32_t)left >= highest) break;
+        target[i] = left > 1 ? left : 0.0;
+    }
+}
+
+/* What the root's edges are chosen and learned by: as a rule their visits. */
+static void root_targets(const ff_search *search, const ff_search_tree *tree, double *target) {
+    const ff_search_node *root = &tree->nodes[0];
+    const uint16_t *proof = tree->proof + root->first_edge;
+    const int result = tree->root_proof & FF_PROOF_RESULT;
+    double sum = 0.0;
+    int lost = 0;
+    for (int i = 0; i < root->edges; i++) {
+        target[i] = tree->visits[root->first_edge + (uint32_t)i];
+        /* The root's proof is that of its best moves. */
+        if (result == FF_WON || result == FF_LOST) target[i] = proof[i] == tree->root_proof;
+        sum += target[i];
+        lost += (proof[i] & FF_PROOF_RESULT) == FF_LOST;
+    }
+    if (search->options.gumbel && tree->root_visits > 1 && result != FF_WON && result != FF_LOST) {
+        ff_search_improved_policy(tree, target);
+        return;
+    }
+    if (sum > 0.0 && tree->noised && search->options.forced_playouts > 0.0f &&
+        result != FF_WON && result != FF_LOST)
+        prune(search, tree, target);
+    if (sum > 0.0 || !lost) return;
+    /* All that was tried is lost.  Even a prior of 0 is better. */
+    for (int i = 0; i < root->edges; i++)
+        if ((proof[i] & FF_PROOF_RESULT) != FF_LOST)
+            target[i] = tree->prior[root->first_edge + (uint32_t)i] + 1e-30;
+}
+
+void ff_search_targets(const ff_search *search, float *targets) {
+    const size_t actions = (size_t)search->game->actions;
+    memset(targets, 0, search->trees * actions * sizeof *targets);
+    for (uint32_t i = 0; i < search->trees; i++) {
+        const ff_search_tree *tree = &search->tree[i];
+        const uint16_t *action = tree->action + tree->nodes[0].first_edge;
+        double target[FF_MAX_ACTIONS];
+        root_targets(search, tree, target);
+        for (int edge = 0; edge < tree->nodes[0].edges; edge++)
+            targets[i * actions + action[edge]] = (float)target[edge];
+    }
+}
+
+/* The move with the highest lower bound, among those with enough visits. */
+static int surest(const ff_search *search, const ff_search_tree *tree, int most_visited) {
     const ff_search_node *root = &tree->nodes[0];
     const uint32_t *visits = tree->visits + root->first_edge;
-    int best = 0;
-    for (int i = 1; i < root->edges; i++)
-        if (visits[i] > visits[best]) best = i;
-    if (root->edges == 0 || visits[best] == 0) return 0.0;
-    double sum = 0.0;
+    const double least = 0.15 * visits[most_visited];
+    int best = most_visited;
+    double highest = -INFINITY;
     for (int i = 0; i < root->edges; i++) {
+        const double count = visits[i];
+        if (count < least || count == 0.0) continue;
+        const uint32_t edge = root->first_edge + (uint32_t)i, child = tree->child[edge];
+        const double mean = tree->mean[edge];
+        double spread = 0.0; /* of a move that ends the game, or is proven */
+        if (child != FF_GAME_ENDS)
+            spread = fmax(0.0, count * (tree->nodes[child].square - mean * mean));
+        const double variance = (1.0 + spread) / count;
+        const double bound = mean - search->options.lcb * sqrt(variance / count);
+        if (bound > highest) {
+            highest = bound;
+            best = i;
+        }
+    }
+    return best;
+}
+
+/* Weights of the root's edges, the largest of them 1; returns their sum, 0 if
+ * there are no visits. */
+static double weigh_targets(const ff_search *search, const ff_search_tree *tree,
+                            float temperature, double *weight) {
+    const int edges = tree->nodes[0].edges;
+    double target[FF_MAX_ACTIONS];
+    root_targets(search, tree, target);
+    int best = 0;
+    for (int i = 1; i < edges; i++)
+        if (target[i] > target[best]) best = i;
+    if (edges == 0 || target[best] == 0.0) return 0.0;
+    const int result = tree->root_proof & FF_PROOF_RESULT;
+    if (temperature == 0.0f && search->options.lcb > 0.0f && result != FF_WON &&
+        result != FF_LOST && tree->visits[tree->nodes[0].first_edge + (uint32_t)best])
+        best = surest(search, tree, best);
+    double sum = 0.0;
+    for (int i = 0; i < edges; i++) {
         if (temperature == 0.0f) weight[i] = i == best;
-        else if (visits[i] == 0) weight[i] = 0.0;
-        else weight[i] = exp((log(visits[i]) - log(visits[best])) / temperature);
+        else if (target[i] == 0.0) weight[i] = 0.0;
+        else weight[i] = exp((log(target[i]) - log(target[best])) / temperature);
         sum += weight[i];
     }
     return sum;
@@ -187,7 +313,7 @@ void ff_search_policies(const ff_search *search, const float *temperature, float
     for (uint32_t i = 0; i < search->trees; i++) {
         const ff_search_tree *tree = &search->tree[i];
         const uint16_t *action = tree->action + tree->nodes[0].first_edge;
-        double weight[FF_MAX_ACTIONS], sum = weigh_visits(tree, temperature[i], weight);
+        double weight[FF_MAX_ACTIONS], sum = weigh_targets(search, tree, temperature[i], weight);
         for (int edge = 0; sum > 0.0 && edge < tree->nodes[0].edges; edge++)
             policy[i * actions + action[edge]] = (float)(weight[edge] / sum);
     }
@@ -197,9 +323,16 @@ void ff_search_choose(ff_search *search, const float *temperature, int32_t *acti
     for (uint32_t i = 0; i < search->trees; i++) {
         ff_search_tree *tree = &search->tree[i];
         const ff_search_node *root = &tree->nodes[0];
-        double weight[FF_MAX_ACTIONS], left = weigh_visits(tree, temperature[i], weight);
+        double weight[FF_MAX_ACTIONS], left = weigh_targets(search, tree, temperature[i], weight);
         actions[i] = -1;
         if (left <= 0.0) continue;
+        const int drawn_from_target = tree->quiet && temperature[i] > 0.0f;
+        if (search->options.gumbel && !drawn_from_target &&
+            (tree->root_proof & FF_PROOF_RESULT) != FF_WON &&
+            (tree->root_proof & FF_PROOF_RESULT) != FF_LOST) {
+            actions[i] = ff_search_gumbel_action(tree, temperature[i] > 0.0f);
+            continue;
+        }
         if (temperature[i] > 0.0f) left *= ff_random_unit(&tree->random);
         for (int edge = 0; edge < root->edges; edge++) {
             if (weight[edge] == 0.0) continue;

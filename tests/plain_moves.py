@@ -30,6 +30,17 @@ def moves_of(position: brute_force.Position, truth: Truth) -> dict[int, tuple[in
     }
 
 
+def traps_of(position: brute_force.Position, truth: Truth) -> dict[int, tuple[int, int]]:
+    """For each legal move: how many replies make the opponent's result worse, and of how many."""
+    after = brute_force.successors(position, 3, 3, 3)
+    traps = {}
+    for cell, successor in zip(moves_of(position, truth), after, strict=True):
+        best = truth[successor][0]
+        replies = [result for result, _ in moves_of(successor, truth).values()]
+        traps[cell] = sum(result < best for result in replies), len(replies)
+    return traps
+
+
 def goodness(move: tuple[int, int | None]) -> tuple[int, int]:
     """Larger is better: soonest win, draw, latest loss."""
     result, plies = move

@@ -77,6 +77,22 @@ def test_a_win_in_three_plies_is_found_and_a_loss_in_two_avoided() -> None:
         assert int(search.choose(0.0)[0]) in right
 
 
+def test_outcomes_leave_out_the_steps_that_values_are_mixed_with() -> None:
+    """A network that is sure to win, but late: its value shrinks, what is learned does not."""
+
+    def evaluate(planes: Floats) -> Evaluation:
+        sign = np.where(planes.sum(axis=(1, 2, 3)) % 2 == 0, 1, -1).astype(np.float32)
+        return np.ones((len(planes), 7), np.float32), 0.8 * sign, np.full(len(planes), 42.0, "f4")
+
+    config = dataclasses.replace(PLAIN_UCT, lambda_steps=0.5, sims=50)
+    search = one_tree(Connect4(), config, [])
+    search.run(evaluate, logits=False)
+    assert search.outcomes()[0] == pytest.approx(0.8)
+    assert search.root_values()[0] == pytest.approx(0.5 * 0.8 - 0.5)
+    search.advance(search.choose())
+    assert search.outcomes()[0] == pytest.approx(-0.8)
+
+
 # ---- against the plain search ----------------------------------------------------------------
 
 GAMES: list[PlainGame] = [
@@ -97,6 +113,8 @@ options = st.fixed_dictionaries(
         "fpu_at_noised_root": st.booleans(),
         "lambda_steps": st.sampled_from([0.0, 0.1, 1.0]),
         "noise_eps": st.sampled_from([0.0, 0.25, 1.0]),
+        "prove": st.booleans(),
+        "forced_playouts": st.sampled_from([0.0, 2.0, 10.0]),
     }
 )
 
@@ -151,14 +169,19 @@ def test_visits_equal_the_plain_search_move_after_move(
         for _ in range(sims - 1):
             reference.simulate()
             assert search.visits()[0].tolist() == reference.visits(game.actions)
+            np.testing.assert_array_equal(search.targets()[0], reference.targets(game.actions))
             search.run(evaluate, 1, logits=False)
         reference.simulate()
         assert search.root_values()[0] == reference.root.mean
+        assert search.outcomes()[0] == pytest.approx(reference.outcome(), abs=1e-5)
         counts = search.counts()
         assert counts.walked[0].tolist() == reference.walked
         assert counts.open[0].tolist() == reference.open
         assert counts.starved[0].tolist() == reference.starved
         action = int(search.choose()[0])
+        if action not in reference.root.children:  # all that was tried is proven to lose
+            assert chosen["prove"]
+            return
         reference.advance(action)
         if search.advance([action])[0] != Result.GOING_ON:
             assert reference.root.final

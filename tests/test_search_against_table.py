@@ -4,16 +4,7 @@ import numpy as np
 import pytest
 
 from azfit import DropOldest, Search, SearchConfig
-from solver import Rules, open_table, solve, write_table
 from solver.index import position_of
-
-
-@pytest.fixture(scope="module")
-def table(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("default")
-    write_table(folder, solve(Rules()))
-    with open_table(folder) as opened:
-        yield opened
 
 
 def chosen_by_search(positions, sims):
@@ -25,22 +16,24 @@ def chosen_by_search(positions, sims):
 
 
 @pytest.mark.parametrize(("plies", "sims"), [(1, 32), (3, 1000)])
-def test_forced_wins_of_the_table_are_found(table, plies, sims):
+def test_forced_wins_of_the_table_are_found(table44, plies, sims):
     """Uniform priors and value 0 everywhere: only the exact ends of games guide the search."""
-    nodes = np.flatnonzero(table.bytes == plies + 1)
+    nodes = np.flatnonzero(table44.bytes == plies + 1)
     drawn = np.random.default_rng(plies).choice(nodes, 40, replace=False)
-    positions = [position_of(int(node), table.rules) for node in drawn]
+    positions = [position_of(int(node), table44.rules) for node in drawn]
     for position, cell in zip(positions, chosen_by_search(positions, sims), strict=True):
-        assert table.probe(position.play(int(cell))).result == "loss", str(position)
+        assert table44.probe(position.play(int(cell))).result == "loss", str(position)
 
 
-def test_threats_are_parried(table):
+def test_threats_are_parried(table44):
     """Drawn positions in which all moves but one lose at once: search plays the one."""
-    draws = np.random.default_rng(5).choice(np.flatnonzero(table.bytes == 0), 60_000, replace=False)
+    draws = np.random.default_rng(5).choice(
+        np.flatnonzero(table44.bytes == 0), 60_000, replace=False
+    )
     wins = []
     for node in draws:
-        position = position_of(int(node), table.rules)
-        moves = table.moves(position)
+        position = position_of(int(node), table44.rules)
+        moves = table44.moves(position)
         losing = [move for move in moves if move.result == "loss"]
         if len(losing) == len(moves) - 1 and all(move.plies == 2 for move in losing):
             wins.append((position, moves[0].cell))

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from evaluators import PLAIN_UCT, Fixed, Hashed, f32, one_tree
+from evaluators import PLAIN_UCT, Fixed, Hashed, f32, hashed, one_tree
+from plain_games import PlainConnect4
+from plain_search import PlainSearch
 from search_noise import noise_share
 
 from azfit import (
@@ -23,6 +25,19 @@ from azfit import (
 from solver.errors import FadefourError, InputError
 
 # ---- noise -----------------------------------------------------------------------------------
+
+
+def test_clean_priors_are_those_of_the_evaluator_whatever_the_noise() -> None:
+    """At a new root, at one with a kept subtree, and in a quiet search."""
+    game = Connect4()
+    noisy = one_tree(game, SearchConfig(sims=30, noise_eps=0.9), [])
+    for quiet in (False, False, True):
+        noisy.run(Hashed(game), logits=False, quiet=quiet)
+        planes = game.planes(noisy.states())
+        weights = hashed(planes[0], 7)[0]
+        np.testing.assert_allclose(noisy.clean_priors()[0], weights / weights.sum(), rtol=1e-6)
+        assert np.array_equal(noisy.clean_priors(), noisy.priors()) == quiet
+        noisy.advance(noisy.choose())
 
 
 def test_noise_schedule() -> None:
@@ -73,6 +88,31 @@ def test_noise_comes_once_per_root_and_only_at_the_root() -> None:
     assert np.ptp(search.priors()[0]) > 1e-3
 
 
+def test_forced_playouts_look_at_what_noise_proposes_and_leave_the_target_alone() -> None:
+    """A tried move gets the visits that its noisy prior calls for; the target gives them back."""
+    game = Connect4()
+    for k in (0.0, 2.0):
+        config = SearchConfig(sims=200, noise_eps=0.5, forced_playouts=k, reuse=False)
+        search = Search(game, 20, config, seed=4)
+        search.reset(np.tile(game.start(), (20, 1)))
+        search.run(Hashed(game), logits=False)
+        visits, priors, targets = search.visits(), search.priors(), search.targets()
+        needed = np.sqrt(2.0 * priors * visits.sum(axis=1, keepdims=True))
+        enough = (visits[visits > 0] + 1 >= needed[visits > 0]).mean()
+        if k:
+            assert enough > 0.97  # a move first tried at the very end may lack some
+            assert (targets <= visits).all()
+            assert targets.sum() < visits.sum()
+            assert (targets.argmax(axis=1) == visits.argmax(axis=1)).all()
+            assert (targets.max(axis=1) == visits.max(axis=1)).all()
+        else:
+            assert enough < 0.95, "nothing to force here"
+            assert (targets == visits).all()
+    search.advance(search.choose())
+    search.run(Hashed(game), 20, logits=False, quiet=True)  # no noise, nothing to force
+    assert (search.targets() == search.visits()).all()
+
+
 # ---- moves from visits -----------------------------------------------------------------------
 
 
@@ -95,6 +135,46 @@ def test_cold_policies_are_argmax_with_ties_to_the_lowest_action() -> None:
     assert search.choose(0.0)[0] == 0
     nearly = search.policy(1e-6)[0]  # 2^1000000 would overflow outside log space
     np.testing.assert_allclose(nearly, [1 / 3, 1 / 3, 1 / 3, 0, 0, 0, 0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("z", [0.5, 2.0, 5.0])
+@pytest.mark.parametrize("prove", [False, True])
+def test_the_surest_move_is_that_of_the_values_themselves(z: float, prove: bool) -> None:
+    """Against a plain search that keeps every value; it is not always the most visited move. With
+    proofs the values of lost moves are withdrawn, deep in the tree too."""
+    plain, game, others = PlainConnect4(), Connect4(), 0
+    draw = np.random.default_rng(7)
+    for _ in range(40):
+        state, actions = plain.start(), list[int]()
+        while len(actions) < int(draw.integers(3, 24)) or not plain.legal(state):
+            if not plain.legal(state):
+                state, actions = plain.start(), []
+            actions.append(int(draw.choice(plain.legal(state))))
+            state = plain.play(state, actions[-1])
+        config = SearchConfig(
+            sims=60, noise_eps=0.0, reuse=False, lcb=z, max_steps=40.0, prove=prove
+        )
+        search = one_tree(game, config, actions)
+        search.run(Hashed(game), logits=False)
+        reference = PlainSearch(
+            plain,
+            lambda planes: hashed(planes, 7),
+            c_base=60_000,
+            max_steps=40.0,
+            max_plies=42,
+            prove=prove,
+        )
+        reference.begin(state, len(actions))
+        for _ in range(60):
+            reference.simulate()
+        if reference.root.proof:
+            continue
+        chosen = int(search.choose(0.0)[0])
+        assert chosen == reference.surest(z), actions
+        assert search.policy(0.0)[0, chosen] == 1
+        others += chosen != search.visits()[0].argmax()
+    assert others > 0
+    assert SearchConfig(lcb=z).for_matches().lcb == z
 
 
 def test_moves_are_drawn_as_often_as_the_policy_says() -> None:
