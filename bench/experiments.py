@@ -7,6 +7,9 @@ judged by the table in ``--data`` on a sample of positions, Connect Four by the 
 positions (those that ``fadefour grade --game connect4`` uses). Finished runs are not repeated; an
 interrupted one is resumed. ``--init CHECKPOINT`` starts every run from a network that knows the
 game, at a lower learning rate, in a folder named after it.
+
+With ``--minutes`` all runs have the same time instead, and the variants are the tricks of
+bench/equal_time.py, which says more.
 """
 
 from __future__ import annotations
@@ -25,7 +28,10 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from azfit.checkpoint import checkpoints_in, load_checkpoint
+import equal_time
+
+from azfit.checkpoint import load_checkpoint
+from azfit.checkpoint_header import checkpoints_in
 from azfit.drop_oldest_players import CanonicalPlayer
 from azfit.grading.connect4.grade import grade_connect4
 from azfit.grading.connect4.labels import LabelledSet, labelled_sets
@@ -257,21 +263,70 @@ def draw(results: Results, png: Path) -> None:
     save_png(figure, png)
 
 
+def rate_by(game: str, data: Path, sample: int) -> equal_time.Rate:
+    """The judge of this game, for players of any kind."""
+    if game == CONNECT4:
+        sets = labelled_sets([], None, 1, data)
+        return lambda player: grade_connect4(player, sets).together.group().blunder_rate or 0.0
+    table = open_table(data, RULES)
+
+    def rate(player: Player) -> float:
+        return (
+            grade(CanonicalPlayer(player), table, sample=sample, seed=1).overall.blunder_rate or 0.0
+        )
+
+    return rate
+
+
+def at_equal_time(given: argparse.Namespace) -> None:
+    """Plays, judges and prints the tricks, each with every seed."""
+    variants = given.only or list(equal_time.TRICKS)
+    trials = [
+        equal_time.Trial(given.game, variant, seed, given.minutes)
+        for seed in given.seeds
+        for variant in variants
+    ]
+    known = equal_time.read_results(given.runs / equal_time.RESULTS)
+    unjudged = [t for t in trials if not any(equal_time.is_of(result, t) for result in known)]
+    with ProcessPoolExecutor(given.processes, multiprocessing.get_context("spawn")) as crew:
+        jobs = [
+            crew.submit(play, trial.folder(given.runs), trial.options(given.processes), None)
+            for trial in unjudged
+        ]
+        for job in jobs:
+            job.result()
+    rate = rate_by(given.game, given.data, given.sample)
+    results = equal_time.judge_all(trials, given.runs, given.sims, rate)
+    text = equal_time.table(results, given.level)
+    write_atomically(given.runs / equal_time.TABLE, text.encode())
+    print(text)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--game", choices=BY_GAME, default=CONNECT4)
     parser.add_argument("--data", type=Path, default=Path("data"))
     parser.add_argument("--runs", type=Path, default=Path("runs/experiments"))
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
-    parser.add_argument("--only", nargs="+", choices=VARIANTS, default=list(VARIANTS))
+    parser.add_argument("--only", nargs="+", choices=[*VARIANTS, *equal_time.TRICKS])
+    parser.add_argument("--minutes", type=float, help="Equal time: minutes per run.")
+    parser.add_argument("--sims", type=int, default=JUDGING_SIMS, help="Equal time: of the judge.")
+    parser.add_argument("--level", type=float, default=0.1, help="Equal time: blunders to reach.")
     parser.add_argument("--sample", type=int, default=10_000, help="Positions (drop-oldest).")
     parser.add_argument("--iterations", type=int, help="Iterations per run, if not the base's.")
     parser.add_argument("--init", type=Path, help="Start every run from this checkpoint.")
-    parser.add_argument("--processes", type=int, default=2, help="Runs at the same time.")
+    parser.add_argument("--processes", type=int, help="Runs at the same time: 2, or 1.")
     parser.add_argument("--png", type=Path)
     given = parser.parse_args()
-    judge = table_judge(given.data, given.sample) if given.game == DROP else sets_judge(given.data)
+    given.processes = given.processes or (2 if given.minutes is None else 1)
     given.runs.mkdir(parents=True, exist_ok=True)
+    variants = VARIANTS if given.minutes is None else equal_time.TRICKS
+    if wrong := sorted(set(given.only or []) - set(variants)):
+        parser.error(f"--only {wrong[0]}: use some of {', '.join(variants)}")
+    if given.minutes is not None:
+        at_equal_time(given)
+        return
+    judge = table_judge(given.data, given.sample) if given.game == DROP else sets_judge(given.data)
     shape_or_rate = BY_GAME[given.game] if given.init is None else FROM_TRAINED
     base = {"game": given.game, **BASE, **shape_or_rate}
     if given.iterations is not None:
@@ -279,7 +334,7 @@ def main() -> None:
     runs = [
         (folder_of(given.runs, given.game, given.init, variant, seed), variant, seed)
         for seed in given.seeds
-        for variant in given.only
+        for variant in given.only or VARIANTS
     ]
     with ProcessPoolExecutor(given.processes, multiprocessing.get_context("spawn")) as crew:
         jobs = [

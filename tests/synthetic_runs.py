@@ -134,16 +134,19 @@ def line(
 GOOD = [[90, 2, 8], [2, 10, 2], [8, 2, 90]]
 
 
-def healthy_line(number: int) -> dict[str, Any]:
-    """Balanced, learned, decided, accepted two times in three and later one in three."""
-    game = game_by_name("connect4")
+def healthy_line(number: int, drop_oldest: bool = False) -> dict[str, Any]:
+    """Balanced, learned, decided, accepted two times in three and later one in three; of Connect
+    Four or of 3×3 drop-oldest."""
+    game = game_by_name("drop-3-3-3" if drop_oldest else "connect4")
     accepted = number % 3 != 0 if number < 15 else number % 3 == 0
+    middle = 4 if drop_oldest else 3
     return line(
-        policy(game, {3: 0.9}),
-        policy(game, {3: 0.85}),
+        policy(game, {middle: 0.9}),
+        policy(game, {0: 0.85, middle: 0.0} if drop_oldest else {middle: 0.85}),
         side(0.8, 0.75, 0.05, 0.02, GOOD),
         side(0.8, 0.78, -0.05, -0.02, GOOD),
         accepted=accepted,
+        middle=middle,
     )
 
 

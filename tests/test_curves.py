@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from synthetic_runs import healthy_line, write_config, write_lines
 
-from azfit.curves import draw_run, oracle
+from azfit.curves import draw_run, drawing
 
 pytest.importorskip("matplotlib")
 
@@ -22,8 +22,8 @@ WITHOUT_TORCH = """
 import sys
 sys.modules["torch"] = None  # importing it fails, and need_torch() finds it missing
 sys.path.insert(0, sys.argv.pop(1))
-import cli
-cli.main()
+from azfit.main import main
+main()
 """
 
 
@@ -54,7 +54,7 @@ def test_plot_does_not_need_torch(tmp_path: Path, kind: str) -> None:
 
 def drawn_figure(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     figures: list[Any] = []
-    monkeypatch.setattr(oracle, "save_png", lambda figure, png: figures.append(figure))
+    monkeypatch.setattr(drawing, "save_png", lambda figure, png: figures.append(figure))
     draw_run(folder)
     return figures[0]
 

@@ -18,8 +18,7 @@ from synthetic_runs import (
 )
 
 from azfit.checkpoint import save_checkpoint
-from azfit.curves import draw_run
-from azfit.curves import self_play as self_play_curves
+from azfit.curves import draw_run, drawing
 from azfit.diagnosis import picture
 from azfit.diagnosis.diagnose import (
     Subject,
@@ -66,8 +65,10 @@ def starving(clamp, reduction):
         {"game": "connect4", "fpu_clamp": clamp, "fpu_reduction": reduction, "sims": 40}
     )
     evaluate = LosingSecond()
-    games = own_games(CONNECT4, evaluate, config.search)
-    subject = Subject("synthetic", "checkpoint", config, config.search, None, evaluate, games)
+    games = own_games(CONNECT4, evaluate, config.search_config)
+    subject = Subject(
+        "synthetic", "checkpoint", config, config.search_config, None, evaluate, games
+    )
     return diagnosis_of(subject, None, "none")
 
 
@@ -418,7 +419,7 @@ def pictured(monkeypatch):
     """The axes of the picture drawn last, which then is not written."""
     plots = pytest.importorskip("matplotlib.pyplot")
     saved = []
-    for module in (picture, self_play_curves):
+    for module in (picture, drawing):
         monkeypatch.setattr(module, "save_png", lambda figure, png: saved.append(figure))
     yield lambda: saved[-1].axes
     for figure in saved:

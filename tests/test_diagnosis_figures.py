@@ -18,6 +18,7 @@ from azfit.diagnosis.truth import (
 )
 from azfit.games import DropOldest, Result, game_by_name
 from solver import Position, open_table
+from solver.connect4.book import SHIPPED
 
 CONNECT4 = game_by_name("connect4")
 
@@ -136,8 +137,8 @@ def test_blunders_are_counted_by_side(solved33):
 
 
 def test_where_every_move_keeps_the_result_the_best_ones_are_still_known(solved33):
-    """Of the table by its own probe; of Connect Four's reply to the centre by the solver's scores,
-    which 'fadefour probe --game connect4 4' takes a minute to find again."""
+    """Of the table by its own probe; of Connect Four's replies to the centre and to its neighbour
+    by what is known of them: latest losses, and draws."""
     game = DropOldest(3, 3, 3)
     with open_table(solved33, game.rules) as table:
         for text in ("-/- x", "a1/- y", "b2/- y", "a1b2c1/b1c3a2 x"):
@@ -146,10 +147,12 @@ def test_where_every_move_keeps_the_result_the_best_ones_are_still_known(solved3
             assert TableJudge(game, solved33).best_moves(state) == sorted(
                 table.best_moves(position)
             )
-    judge = Connect4Judge(CONNECT4)
+    judge = Connect4Judge(CONNECT4, SHIPPED)
     assert judge.best_moves(CONNECT4.start()) == [3]
     assert judge.best_moves(CONNECT4.play_all([3])) == [3]
-    assert judge.best_moves(CONNECT4.play_all([2])) == []
+    assert judge.best_moves(CONNECT4.play_all([2])) == [2, 3, 4, 5]
+    beyond_the_book = [2, 3] * SHIPPED.contents.plies
+    assert judge.best_moves(CONNECT4.play_all(beyond_the_book[: SHIPPED.contents.plies])) == []
 
 
 def plain_result(state):
@@ -160,7 +163,7 @@ def plain_result(state):
 
 
 def test_late_connect4_positions_are_judged_as_by_trying_everything():
-    judge, random, seen = Connect4Judge(CONNECT4), np.random.default_rng(5), set()
+    judge, random, seen = Connect4Judge(CONNECT4, SHIPPED), np.random.default_rng(5), set()
     while len(seen) < 3:
         state = CONNECT4.start()
         for _ in range(34):
@@ -173,11 +176,12 @@ def test_late_connect4_positions_are_judged_as_by_trying_everything():
 
 
 def test_the_connect4_opening_is_known():
-    judge = Connect4Judge(CONNECT4)
+    judge = Connect4Judge(CONNECT4, SHIPPED)
     opening = results_of_moves(judge, CONNECT4, CONNECT4.start())
     assert [action for action, result in opening.items() if result == 1] == [3]
     assert set(results_of_moves(judge, CONNECT4, CONNECT4.play_all([3])).values()) == {-1}
-    assert results_of_moves(judge, CONNECT4, CONNECT4.play_all([0])) == {}  # minutes of search
+    last_ply = CONNECT4.play_all([0] * SHIPPED.contents.plies)
+    assert results_of_moves(judge, CONNECT4, last_ply) == {}  # minutes of search
 
 
 # ---- the right move ------------------------------------------------------------------

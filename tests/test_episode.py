@@ -18,6 +18,8 @@ from azfit import Search, SearchConfig, game_by_name
 from azfit.search import Evaluator
 from azfit.self_play.episode import DRAWN, Episode, EpisodeFile, read_episodes
 from azfit.self_play.play_games import as_uint16, play_games
+from azfit.self_play.replay import ReplayBuffer
+from azfit.self_play.surprise import copies
 from solver.errors import CorruptTableError, InputError, NoRoomError
 
 MOST_PLIES = {"drop-3-3-3": 14, "drop-4-4-4": 100, "connect4": 42, "gomoku-9": 81}
@@ -42,6 +44,7 @@ def played(
     parallel: int = 4,
     seed: int = 3,
     random_plies: int = 0,
+    surprise_weight: float = 0.0,
     **changes: Any,
 ) -> list[Episode]:
     """Games by number; the evaluator is a hash of the position, so they are all kinds of games."""
@@ -55,12 +58,13 @@ def played(
         iteration=7,
         parallel=parallel,
         random_plies=random_plies,
+        surprise_weight=surprise_weight,
     )
     return sorted(games, key=lambda episode: episode.number)
 
 
 def assert_same(episode: Episode, other: Episode) -> None:
-    for name in ("opening", "codes", "visits", "actions", "values", "walks"):
+    for name in ("opening", "codes", "visits", "actions", "values", "walks", "counts"):
         first, second = getattr(episode, name), getattr(other, name)
         assert first.dtype == second.dtype and np.array_equal(first, second), name
     for name in ("iteration", "number", "winner"):
@@ -166,6 +170,82 @@ def test_noise_reaches_the_roots_by_their_move_number() -> None:
     assert disturbed > 2
 
 
+def test_fast_moves_are_played_without_noise_and_not_learned() -> None:
+    game = game_by_name("connect4")
+    quiet = SearchConfig(sims=6, max_plies=42, noise_eps=0.0, reuse=False)
+    options: Any = {"full_share": 0.3, "full_sims": 18, "fast_sims": 6, "reuse": False}
+    full = fast = 0
+    for episode in played("connect4", range(20), noise_eps=1.0, **options):
+        assert episode.visits.sum(axis=1).tolist() == [18 if c else 6 for c in episode.counts]
+        assert episode.learned == episode.counts.sum()
+        full, fast = full + episode.learned, fast + episode.plies - episode.learned
+        search = Search(game, episode.plies, quiet)
+        search.reset(game.decode(episode.codes), plies=np.arange(episode.plies))
+        search.run(evaluator("connect4"))
+        assert ((search.visits() == episode.visits).all(axis=1) | (episode.counts == 1)).all()
+        stored = Episode.from_body(episode.to_bytes()[12:], game)
+        assert_same(stored, episode)
+        buffer = ReplayBuffer(game, 1000)
+        buffer.add(episode)
+        rows = np.flatnonzero(episode.counts)
+        assert buffer.codes[: buffer.size].tolist() == episode.codes[rows].tolist()
+        assert buffer.left[: buffer.size].tolist() == episode.left[rows].tolist()
+    assert 0.2 < full / (full + fast) < 0.4
+    alone = played("connect4", range(5, 6), noise_eps=1.0, **options)[0]
+    assert_same(alone, played("connect4", range(9), noise_eps=1.0, **options)[5])
+
+
+def test_a_full_search_is_by_default_that_of_all_moves_and_a_fast_one_a_sixth() -> None:
+    caps = SearchConfig(sims=60, full_share=0.5).caps
+    assert caps is not None and (caps.full, caps.fast) == (60, 10)
+    assert SearchConfig(sims=60, full_sims=9, fast_sims=3).caps is None
+    assert SearchConfig(sims=60, full_share=0.5, full_sims=600).for_matches().most_sims == 60
+
+
+@pytest.mark.parametrize("weight", [0.5, 1.0])
+def test_surprising_positions_are_learned_more_often(weight: float) -> None:
+    """By the formula, from the network's own policy and the targets of the game itself; the mean
+    number of copies over many draws, and nothing for moves that were only played."""
+    game = game_by_name("connect4")
+    options: Any = {"full_share": 0.5, "fast_sims": 5, "noise_eps": 0.5}
+    plain = played("connect4", range(30), 15, **options)
+    weighed = played("connect4", range(30), 15, surprise_weight=weight, **options)
+    deviations = []
+    for before, after in zip(plain, weighed, strict=True):
+        assert np.array_equal(before.actions, after.actions)
+        states = game.decode(before.codes)
+        priors = np.exp(evaluator("connect4")(game.planes(states))[0]) * game.legal_masks(states)
+        expected, total = np.zeros(before.plies), before.learned
+        for ply in np.flatnonzero(before.counts):
+            prior = priors[ply] / priors[ply].sum()
+            target = before.visits[ply] / before.visits[ply].sum()
+            expected[ply] = sum(
+                t * np.log(t / p) for t, p in zip(target, prior, strict=True) if t > 0
+            )
+        if expected.sum() > 0:
+            expected *= total / expected.sum()
+        wanted = (1 - weight) * before.counts + weight * expected
+        assert not after.counts[before.counts == 0].any()
+        assert (np.abs(after.counts - wanted) < 1 + 1e-6).all()
+        deviations += (after.counts - wanted).tolist()
+    assert abs(np.mean(deviations)) < 4 * np.std(deviations) / np.sqrt(len(deviations))
+    assert any(episode.counts.max() > 1 for episode in weighed)
+    alone = played("connect4", range(5, 6), surprise_weight=weight, **options)[0]
+    assert_same(alone, weighed[5])
+    assert_same(Episode.from_body(alone.to_bytes()[12:], game), alone)
+
+
+def test_copies_are_rounded_so_that_their_mean_is_right() -> None:
+    surprises, learned = [0.0, 1.0, 3.0, 9.0], [True, True, True, False]
+    random = np.random.default_rng(5)
+    drawn = np.array([copies(surprises, learned, 0.5, random) for _ in range(4000)])
+    # Three learned positions: half of them evenly, half by 0, 1/4 and 3/4 of the surprise.
+    wanted = np.array([0.5, 0.5 + 0.375, 0.5 + 1.125, 0.0])
+    assert np.abs(drawn.mean(axis=0) - wanted).max() < 5 * 0.5 / np.sqrt(4000)
+    assert copies([0.0, 0.0], [True, True], 1.0, random).tolist() == [1, 1]
+    assert copies([1.0], [False], 1.0, random).tolist() == [0]
+
+
 def test_the_share_of_noise_falls_evenly_to_its_least() -> None:
     config = SearchConfig(noise_eps=0.5, noise_eps_min=0.1, noise_steps=12)
     shares = [noise_share(config, ply) for ply in range(20)]
@@ -175,11 +255,12 @@ def test_the_share_of_noise_falls_evenly_to_its_least() -> None:
 
 
 def test_visits_beyond_16_bits_keep_their_shares() -> None:
-    visits = np.array([0, 100_000, 50_000, 25_000], np.uint32)
+    visits = np.array([0, 100_000, 50_000, 25_000], np.float32)
     scaled = as_uint16(visits)
     assert scaled.max() == 65_535
     assert scaled / scaled.sum() == pytest.approx(visits / visits.sum(), abs=1e-4)
-    assert as_uint16(np.array([3, 65_535], np.uint32)).tolist() == [3, 65_535]
+    assert as_uint16(np.array([3, 65_535], np.float32)).tolist() == [3, 65_535]
+    assert as_uint16(np.array([0.5, 0.25, 0], np.float32)).tolist() == [65_535, 32_767, 0]
 
 
 # ---- files ---------------------------------------------------------------------------
@@ -262,6 +343,10 @@ def test_a_last_frame_of_zeros_is_what_a_crash_leaves(
     path = tmp_path / "a.games"
     path.write_bytes(episodes[0].to_bytes() + bytes(500))
     assert [episode.number for episode in read_episodes(path, GAME)] == [0]
+    last = episodes[1].to_bytes()
+    for kept in (4, 12, 40, len(last) - 4):  # its length was on disk before its bytes
+        path.write_bytes(episodes[0].to_bytes() + last[:kept].ljust(len(last), b"\0"))
+        assert [episode.number for episode in read_episodes(path, GAME)] == [0]
 
 
 @pytest.mark.parametrize("foreign", [b"\xff\xfe" * 50, b"[" * 1000, b"F", b"notes\n"])

@@ -16,6 +16,7 @@ from workers_here import WorkersHere
 from azfit.games import game_by_name
 from azfit.playing.arena import Score
 from azfit.self_play import training
+from azfit.self_play.ahead import PlayAhead
 from azfit.self_play.evaluation import decide, evaluate
 from azfit.self_play.iteration import MatchResult
 from azfit.self_play.iteration_log import IterationLog
@@ -32,7 +33,7 @@ def trained(tmp_path: Path) -> SelfPlayRun:
     """A run after its first training, before its match."""
     run = SelfPlayRun(tiny(), tmp_path / "run")
     log = IterationLog(tmp_path / "run", None, 0)
-    play(run, WorkersHere(run.config), log)
+    play(run, PlayAhead(run, WorkersHere(run.config)), log)
     learn(run, log)
     log.close()
     assert not same(weights(run.best), weights(run.candidate))

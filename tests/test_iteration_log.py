@@ -147,3 +147,11 @@ def test_without_a_stream_nothing_is_printed(
     log.write(LINE)
     log.close()
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_log_drops_later_iterations_and_the_lines_of_another_kind_of_run(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    kept = '{"iteration": 1, "seconds": 1.0, "of_a_later_version": 7}\n'
+    path.write_text('{"kind": "training", "step": 3}\n' + kept + '{"iteration": 2}\n')
+    IterationLog(tmp_path, None, 1).close()
+    assert path.read_text() == kept

@@ -24,7 +24,8 @@ from tiny_self_play import (
 from workers_here import WorkersHere
 
 import azfit.self_play.loop as module
-from azfit.checkpoint import checkpoints_in, load_checkpoint, save_checkpoint
+from azfit.checkpoint import load_checkpoint, save_checkpoint
+from azfit.checkpoint_header import checkpoints_in
 from azfit.games import game_by_name
 from azfit.network import Network, NetworkConfig
 from azfit.self_play import evaluation, run_folder
@@ -174,6 +175,7 @@ POINTS: dict[str, tuple[Any, str, int, bool]] = {
     "before the state is saved": (SelfPlayRun, "save", 5, False),
     "after the state is saved": (SelfPlayRun, "save", 5, True),
     "after the best is saved": (SelfPlayRun, "save_best", 3, True),
+    "before the last files are removed": (SelfPlayRun, "tidy", 4, False),
     "at the very end": (SelfPlayRun, "tidy", 4, True),
 }
 
@@ -291,8 +293,10 @@ def test_the_buffer_of_a_resumed_run_is_the_same_by_age(whole: Path, tmp_path: P
     [
         {"game": "connect4", "balance_sampling": True, "backend": "auto"},
         {"game": "gomoku-9", "fpu_at_noised_root": False},
+        {"game": "connect4", "prove": True, "full_share": 0.5, "full_sims": 30, "fast_sims": 4},
+        {"game": "connect4", "search": "gumbel", "sims": 12, "ema": 0.9, "value_mix": 0.5},
     ],
-    ids=["connect4", "gomoku"],
+    ids=["connect4", "gomoku", "proofs and caps", "gumbel"],
 )
 def test_the_loop_learns_other_games_and_resumes_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from conftest import run_cli
 
+from azfit.loading import SHIPPED_FOLDER
 from azfit.network import Network, NetworkConfig
 from azfit.self_play.config import by_game, options, settled
-from azfit.self_play.config_sources import PRESETS, combine
+from azfit.self_play.config_sources import PRESETS, chosen_for, combine, is_recipe
 from solver.errors import InputError
 from solver.machine import available_cores
 
@@ -80,7 +81,7 @@ def test_alpha_of_the_noise_is_10_over_the_typical_moves() -> None:
 
     for name in ("drop-4-4-4", "connect4", "gomoku-15"):
         game = game_by_name(name)
-        c_options = settled({"game": name}).search.c_options(game)
+        c_options = settled({"game": name}).search_config.c_options(game)
         assert c_options.dirichlet_alpha == pytest.approx(10 / game.typical_moves)
 
 
@@ -102,7 +103,55 @@ def test_presets_grow_from_quick_to_strong() -> None:
     for name in ("sims", "games_per_iteration", "eval_games", "pool_games", "blocks"):
         sizes = [getattr(config, name) for config in (quick, balanced, strong)]
         assert sizes == sorted(set(sizes)), name
-    assert set(PRESETS) == {"quick", "balanced", "strong"}
+    assert combine("historical", None, {"game": "connect4"}) == balanced
+    assert set(PRESETS) == {"quick", "balanced", "historical", "recipe", "strong"}
+
+
+# ---- the recipe ----------------------------------------------------------------------
+
+
+def test_the_recipe_of_an_hour_is_the_measured_one() -> None:
+    """docs/self_play.md, "Connect Four in an hour" and "4x4 from zero", by two workers."""
+    hour = combine("recipe", None, {"game": "connect4", "minutes": 60, "workers": 2})
+    documented = {
+        **{"width": 32, "blocks": 3, "games_per_iteration": 500, "parallel_games": 125},
+        **{"temp_moves": 42, "random_plies": 12, "buffer": 300_000, "epochs": 1, "dropout": 0.0},
+        **{"policy_lr_scale": 1.0, "gate": False, "eval_games": 4, "pool_games": 2},
+    }
+    assert {name: getattr(hour, name) for name in documented} == documented
+    assert hour.replay_ratio == pytest.approx(0.15, abs=0.02)
+    half = combine("recipe", None, {"minutes": 30, "workers": 2})
+    assert (half.games_per_iteration, half.replay_ratio, half.gate) == (300, 0.5, False)
+    gomoku = combine("recipe", None, {"game": "gomoku", "minutes": 60, "workers": 2})
+    assert (gomoku.sims, gomoku.games_per_iteration, gomoku.fpu_at_noised_root) == (300, 40, False)
+    small = combine("recipe", None, {"n": 3, "m": 3, "iterations": 12})
+    assert (small.sims, small.width, small.replay_ratio, small.workers) == (50, 64, 1.0, 1)
+
+
+@pytest.mark.parametrize("game", ["connect4", "drop", "gomoku"])
+@pytest.mark.parametrize("minutes", [0.01, 1, 8, 60, 600])
+def test_a_short_budget_has_small_iterations_and_every_choice_its_reason(
+    game: str, minutes: float
+) -> None:
+    config = combine("recipe", None, {"game": game, "minutes": minutes, "workers": 2})
+    longer = combine("recipe", None, {"game": game, "minutes": 2 * minutes, "workers": 2})
+    assert config.games_per_iteration <= longer.games_per_iteration
+    assert config.buffer <= longer.buffer and 0 < config.replay_ratio <= 1
+    reasons = chosen_for(config)
+    names = [choice.option for choice in reasons]
+    assert len(set(names)) == len(names) > 8
+    assert all(getattr(config, choice.option) == choice.value for choice in reasons)
+    assert all(choice.reason and "\n" not in str(choice) for choice in reasons)
+
+
+def test_what_is_typed_beats_the_recipe_and_is_not_explained(tmp_path: Path) -> None:
+    path = toml(tmp_path, 'preset = "recipe"\ngame = "connect4"\nminutes = 8\nwidth = 48')
+    config = combine(None, path, {"gate": True})
+    assert (config.width, config.gate, config.blocks) == (48, True, 3)
+    assert not {"width", "gate"} & {choice.option for choice in chosen_for(config)}
+    assert is_recipe(None, path) and not is_recipe("historical", path)
+    with pytest.raises(InputError, match="minutes=-1"):
+        combine("recipe", None, {"minutes": -1})
 
 
 # ---- layers --------------------------------------------------------------------------
@@ -216,6 +265,9 @@ BAD_FILES = {
     "fpu-clamp = 1": "fpu_clamp=1",
     "lr = nan": "lr=nan",
     "accept = 1.5": "accept=1.5",
+    "full-sims = 50": "full_sims=50 has no effect",
+    "fast-sims = 50": "fast_sims=50 has no effect",
+    "surprise-weight = 2": "surprise_weight=2",
     "eval-games = 7": "eval_games=7",
     "pool-games = 3": "pool_games=3",
     "noise-steps = 5\nnoise-eps = 0.05": "noise_eps_min=0.1",
@@ -229,7 +281,8 @@ BAD_FILES = {
     "size = 9": "size is for gomoku",
     'preset = "huge"': "preset 'huge'",
     "preset = 3": "preset 3",
-    "[search]\nsims = 5": "unknown option 'search'",
+    "[search]\nsims = 5": "use one of puct, gumbel",
+    "[network]\nwidth = 5": "unknown option 'network'",
     "sims = ": "is not valid TOML",
     "batch-size = 2\nbatch_size = 3": "'batch-size' and 'batch_size' are the same option",
     "noise_steps = 2\nnoise-steps = 2": "'noise_steps' and 'noise-steps' are the same option",
@@ -253,6 +306,9 @@ def assert_one_line(ended: Any, words: str) -> None:
     assert words in ended.err, ended.err
 
 
+DROP = str(SHIPPED_FOLDER / "network_4x4_m4.safetensors")
+
+
 @pytest.mark.parametrize(
     ("typed", "words"),
     [
@@ -273,7 +329,7 @@ def assert_one_line(ended: Any, words: str) -> None:
         (("--init", "nowhere.safetensors"), "nowhere.safetensors"),
         (("--init", "FOREIGN", "--game", "drop"), "plays drop-3-3-3, not drop-4-4-4"),
         (("--init", "JUNK"), "junk.safetensors"),
-        (("--game", "connect4", "--init", "shipped"), "--init plays drop-4-4-4, not connect4"),
+        (("--game", "connect4", "--init", DROP), "--init plays drop-4-4-4, not connect4"),
         (("--resume",), "has no config.json"),
     ],
 )

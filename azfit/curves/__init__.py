@@ -1,4 +1,4 @@
-"""Curves of runs, one module per kind of run; ``draw_run`` looks at a folder and picks one.
+"""Curves of runs: a module for each kind of run says what is drawn, ``draw_run`` draws it.
 
 Drawing reads what a run has written as JSON and imports no torch.
 """
@@ -6,15 +6,21 @@ Drawing reads what a run has written as JSON and imports no torch.
 from __future__ import annotations
 
 import os.path
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TextIO
 
-from azfit.curves.oracle import MOST_CONFIG_BYTES, draw_oracle_run
-from azfit.curves.self_play import draw_self_play
+from azfit.curves.drawing import draw_panels
+from azfit.curves.oracle import MOST_CONFIG_BYTES, oracle_panels
+from azfit.curves.panels import Panel
+from azfit.curves.self_play import self_play_panels
 from azfit.self_play.iteration import read_iterations
 from solver.errors import FadefourError, InputError
 from solver.storage import check_writable, read_json
+from solver.wording import counted
+
+METRICS = "metrics.jsonl"
 
 
 def draw_run(folder: Path, png: Path | None = None, data: Path = Path("data")) -> Path:
@@ -22,26 +28,48 @@ def draw_run(folder: Path, png: Path | None = None, data: Path = Path("data")) -
 
     data: the folder of the solved table, by which the right moves of a self-play run are marked.
     """
-    metrics = folder / "metrics.jsonl"
-    if not os.path.lexists(metrics):  # Path.exists raises for a name that is too long
-        raise InputError(
-            f"'{folder}' is not a run folder: it has no metrics.jsonl; give another folder"
-        )
     png = png or folder / "curves.png"
+    check_run(folder)
     check_writable(png)
-    iterations = read_iterations(folder)
-    if iterations:
-        draw_self_play(iterations, game_of_run(folder), png, data)
-    else:
-        draw_oracle_run(metrics, png)
+    curves = curves_of_run(folder, data)
+    if not curves.panels:
+        raise InputError(f"'{folder / METRICS}' has nothing to draw yet: let the run continue")
+    draw_panels(curves.panels, png, curves.title)
     return png
+
+
+def check_run(folder: Path) -> None:
+    """InputError if the folder is none of a run."""
+    if not os.path.lexists(folder / METRICS):  # Path.exists raises for a name that is too long
+        raise InputError(
+            f"'{folder}' is not a run folder: it has no {METRICS}; give another folder"
+        )
+
+
+@dataclass(frozen=True)
+class RunCurves:
+    """What there is to draw of a run; no panels before its first line of metrics."""
+
+    title: str
+    panels: list[Panel]
+
+
+def curves_of_run(folder: Path, data: Path = Path("data")) -> RunCurves:
+    """Of a run of either kind."""
+    check_run(folder)
+    iterations = read_iterations(folder)
+    if not iterations:
+        return RunCurves("", oracle_panels(folder / METRICS))
+    game = game_of_run(folder)
+    title = f"{game}, self-play, {counted(len(iterations), 'iteration')}"
+    return RunCurves(title, self_play_panels(iterations, game, data))
 
 
 def draw_finished_run(folder: Path, stream: TextIO | None) -> None:
     """Draws what a run leaves behind. A picture that cannot be drawn is worth a line on the
     stream; it never fails the run, nor hides the error that ended it. Without matplotlib, or
     before the first line of metrics, there is nothing to say."""
-    metrics = folder / "metrics.jsonl"
+    metrics = folder / METRICS
     nothing_yet = not os.path.exists(metrics) or not os.path.getsize(metrics)
     if nothing_yet or find_spec("matplotlib") is None:
         return

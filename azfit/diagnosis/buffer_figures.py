@@ -1,7 +1,7 @@
 """What the replay buffer of a run holds, by side: the games on disk, the newest positions of them.
 
 report = inspect_buffer(Path("runs/four"))
-print(text(report))
+report.findings
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from azfit.diagnosis.contradiction import (
     keys_of,
     most_compared,
 )
-from azfit.diagnosis.diagnose import learns_from_oracle
 from azfit.diagnosis.figures import Figures, RunOptions, Truth
 from azfit.diagnosis.finding import Finding
 from azfit.diagnosis.findings import BUFFER_RULES, findings
@@ -41,7 +40,7 @@ from azfit.games import DropOldest, Game, State, game_by_name
 from azfit.self_play.assessment import entropies
 from azfit.self_play.config_sources import read_config
 from azfit.self_play.episode import DRAWN, Episode
-from azfit.self_play.iteration import CLASSES, SIDES
+from azfit.self_play.iteration import CLASSES, SIDES, learns_from_oracle
 from solver.errors import InputError
 
 MOST_FREQUENT = 8  # positions shown
@@ -354,9 +353,10 @@ def position_name(game: Game, buffer: StoredGames, row: int) -> str:
         return str(game.position(buffer.states[row]))
     at = row + buffer.skipped
     for episode in buffer.episodes:
-        if at < episode.plies:
-            played = (*episode.opening, *episode.actions[:at])
+        if at < episode.learned:
+            ply = int(np.repeat(np.arange(episode.plies), episode.counts)[at])
+            played = (*episode.opening, *episode.actions[:ply])
             moves = [game.action_name(int(action)) for action in played]
             return ("" if game.name == "connect4" else " ").join(moves) or "start"
-        at -= episode.plies
+        at -= episode.learned
     raise AssertionError("row beyond the games")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from azfit.command_options import WholeNumber, need_torch
-from solver.command_options import NamedPath, json_option, show
+from azfit.loading import need_torch
+from solver.command_options import NamedPath, WholeNumber, json_option, show
 from solver.plotting import pyplot
 from solver.storage import check_writable
 

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from azfit.checkpoint import SUFFIX, checkpoints_in, load_checkpoint
+from azfit.checkpoint import load_checkpoint
+from azfit.checkpoint_header import SUFFIX, checkpoints_in
 from azfit.diagnosis import run_history as history
 from azfit.diagnosis.contradiction import (
     JensenGap,
@@ -38,7 +39,6 @@ from azfit.diagnosis.search_check import (
 )
 from azfit.diagnosis.stored_games import StoredGames, read_games
 from azfit.diagnosis.truth import (
-    MOST_SOLVED,
     Judge,
     SampleTruth,
     blunder_rates,
@@ -51,8 +51,7 @@ from azfit.diagnosis.watched_history import watched
 from azfit.evaluation_cache import EvaluationCache
 from azfit.games import Game, State, States, game_by_name
 from azfit.inference import NetworkEvaluator
-from azfit.loading import SHIPPED, checkpoint_path
-from azfit.metrics import read_metrics
+from azfit.loading import checkpoint_path, is_shipped
 from azfit.network import Network
 from azfit.players import NetworkPlayer
 from azfit.search import Evaluator
@@ -61,9 +60,9 @@ from azfit.self_play.assessment import assess, predictions
 from azfit.self_play.config import SelfPlayConfig, settled
 from azfit.self_play.config_sources import read_config
 from azfit.self_play.episode import summarised
-from azfit.self_play.iteration import Iteration, read_iterations
+from azfit.self_play.game_files import positions_of
+from azfit.self_play.iteration import Iteration, learns_from_oracle, read_iterations
 from azfit.self_play.play_games import play_games
-from azfit.self_play.replay import ReplayBatch
 from azfit.self_play.watched import watch, watched_positions
 from solver.errors import InputError
 
@@ -97,7 +96,7 @@ class Subject:
 
 def open_subject(path: str | Path, sims: int | None = None) -> Subject:
     """A self-play run as such; a train-from-oracle run as its best network, or else its latest."""
-    folder = checkpoint_path(path) if path == SHIPPED else Path(path)
+    folder = checkpoint_path(path) if is_shipped(path) else Path(path)
     if not os.path.isdir(folder):
         return open_checkpoint(folder, sims)
     if not learns_from_oracle(folder):
@@ -110,12 +109,6 @@ def open_subject(path: str | Path, sims: int | None = None) -> Subject:
     raise InputError(f"run '{folder}' has no network yet: let it run")
 
 
-def learns_from_oracle(folder: Path) -> bool:
-    """Whether this is a train-from-oracle run, by what it has logged."""
-    lines = read_metrics(folder / "metrics.jsonl")
-    return any("kind" in line for line in lines) and not any("iteration" in line for line in lines)
-
-
 def open_run(folder: Path, sims: int | None = None) -> Subject:
     """A run's config, iterations, games and best network."""
     config = with_sims(read_config(folder), sims)
@@ -126,7 +119,9 @@ def open_run(folder: Path, sims: int | None = None) -> Subject:
     if not iterations and not games.episodes:
         raise InputError(f"'{folder}' has no iteration and no game yet: let it run")
     if network is None:
-        return Subject(str(folder), "run", config, config.search, None, None, games, iterations)
+        return Subject(
+            str(folder), "run", config, config.search_config, None, None, games, iterations
+        )
     evaluate, search = searching(network, config)
     return Subject(str(folder), "run", config, search, network, evaluate, games, iterations)
 
@@ -138,7 +133,7 @@ def with_sims(config: SelfPlayConfig, sims: int | None) -> SelfPlayConfig:
 def searching(network: Network, config: SelfPlayConfig) -> tuple[Evaluator, SearchConfig]:
     """How this network is searched with: as the config says, with its own scale of steps."""
     evaluate = EvaluationCache(NetworkEvaluator(network, threads=1), network.game)
-    return evaluate, replace(config.search, max_steps=float(network.config.max_plies))
+    return evaluate, replace(config.search_config, max_steps=float(network.config.max_plies))
 
 
 def open_checkpoint(path: Path, sims: int | None = None) -> Subject:
@@ -218,7 +213,8 @@ def figures_of(subject: Subject, judge: Judge | None, judge_name: str) -> Figure
     else:
         games, sides = [summarised(subject.games.episodes)], {}
         if subject.network is not None:
-            sides = history.by_side([assess(subject.network, batch_of(subject.games))])
+            positions = positions_of(game, subject.games.episodes)
+            sides = history.by_side([assess(subject.network, positions)])
     truth = truth_of(subject, judge, judge_name)
     start = truth.positions.get("start")
     return Figures(
@@ -251,18 +247,6 @@ def jensen_gaps(subject: Subject) -> dict[str, JensenGap] | None:
     buffer = subject.games.newest(min(subject.config.buffer, most_compared(subject.game)))
     keys, policies = canonical(subject.game, buffer.states, buffer.targets)
     return gaps_by_side(grouped(keys, policies, buffer.sides), buffer.sides)
-
-
-def batch_of(games: StoredGames) -> ReplayBatch:
-    """All positions, as training sees them."""
-    left = [episode.left for episode in games.episodes]
-    return ReplayBatch(
-        games.game.planes(games.states),
-        games.targets,
-        games.wdl.astype(np.int64),
-        np.concatenate(left)[games.skipped :].astype(np.int64),
-        games.sides,
-    )
 
 
 def truth_of(subject: Subject, judge: Judge | None, judge_name: str) -> Truth:
@@ -331,13 +315,13 @@ def sample_truth(
 ) -> SampleTruth:
     """How often the network and each search give a result away, on the sampled positions."""
     game = subject.game
-    limit = MOST_SOLVED if game.name == "connect4" else None
-    rows, truth = judged_sample(judge, states, limit)
+    rows, truth = judged_sample(judge, states)
     if not len(rows) or subject.network is None or subject.evaluate is None:
         return SampleTruth({}, {})
     judged = states[rows]
     choices = NetworkPlayer(game, subject.evaluate).choose(judged)
     assert choices.wdl is not None
+    certain = (truth != 0) | judge.knows_draws
     moves = {"network": choices.actions}
     moves |= {name: np.asarray(search.chosen[rows], np.int32) for name, search in variants.items()}
     return SampleTruth(
@@ -345,5 +329,9 @@ def sample_truth(
             player: blunder_rates(judge, game, judged, truth, np.ascontiguousarray(chosen))
             for player, chosen in moves.items()
         },
-        value=value_offsets(truth, choices.wdl[:, 0] - choices.wdl[:, 2], game.sides(judged)),
+        value=value_offsets(
+            truth[certain],
+            (choices.wdl[:, 0] - choices.wdl[:, 2])[certain],
+            game.sides(judged)[certain],
+        ),
     )

@@ -6,13 +6,13 @@ One iteration is a few dozen games, so "now" is the mean over the last ``LATELY`
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from azfit.self_play.assessment import f1_scores, mean_f1
+from azfit.self_play.assessment import f1_scores, mean_of_known
 from azfit.self_play.iteration import (
     CLASSES,
     SIDES,
@@ -33,12 +33,6 @@ FEWEST_COMPARED = 3
 
 # Fewer decisions than this say nothing of a rate of acceptance.
 FEWEST_DECISIONS = 8
-
-
-def mean(values: Iterable[float | None]) -> float | None:
-    """The mean of the values that are known."""
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
 
 
 # ---- by side -------------------------------------------------------------------------
@@ -78,15 +72,15 @@ def _side_figures(assessments: Sequence[Assessment]) -> SideFigures:
     classes = confusion.sum(axis=1)
     return SideFigures(
         positions=int(classes.sum()),
-        target_entropy=mean(assessment.target_entropy for assessment in assessments),
-        network_entropy=mean(assessment.network_entropy for assessment in assessments),
-        kl=mean(assessment.kl for assessment in assessments),
-        wdl_loss=mean(assessment.wdl_loss for assessment in assessments),
-        value=mean(assessment.value for assessment in assessments),
-        outcome=mean(assessment.outcome for assessment in assessments),
+        target_entropy=mean_of_known(assessment.target_entropy for assessment in assessments),
+        network_entropy=mean_of_known(assessment.network_entropy for assessment in assessments),
+        kl=mean_of_known(assessment.kl for assessment in assessments),
+        wdl_loss=mean_of_known(assessment.wdl_loss for assessment in assessments),
+        value=mean_of_known(assessment.value for assessment in assessments),
+        outcome=mean_of_known(assessment.outcome for assessment in assessments),
         classes=dict(zip(CLASSES, (classes / max(1, classes.sum())).tolist(), strict=True)),
         f1=dict(zip(CLASSES, scores, strict=True)),
-        macro_f1=mean_f1(scores),
+        macro_f1=mean_of_known(scores),
     )
 
 
@@ -275,7 +269,7 @@ class BufferReach:
 
 
 def buffer_reach(config: SelfPlayConfig, iterations: Sequence[Iteration]) -> BufferReach:
-    rate = mean(games.positions for games in games_lately(iterations))
+    rate = mean_of_known(games.positions for games in games_lately(iterations))
     training = iterations[-1].training if iterations else None
     return BufferReach(
         capacity=config.buffer,

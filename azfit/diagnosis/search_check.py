@@ -64,7 +64,7 @@ def searched(
         numbers = np.asarray(seeds[part]) if seeds is not None else 0
         search.reset(states[part], plies=plies[part], seeds=numbers)
         search.run(evaluate)
-        visits.append(search.visits().astype(np.float64))
+        visits.append(search.targets().astype(np.float64))
         chosen.append(search.choose(temperature=0.0))
         counts = search.counts()
         opened += counts.open.sum(axis=0).astype(np.int64)

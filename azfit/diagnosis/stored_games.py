@@ -9,8 +9,6 @@ is refused.
 
 from __future__ import annotations
 
-import os
-import struct
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -19,17 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from azfit.games import Game, States
-from azfit.self_play.episode import (
-    MAGIC,
-    MOST_FRAME_BYTES,
-    Episode,
-    frames,
-    open_games,
-    read_episodes,
-)
-from solver.errors import CorruptTableError, InputError
-
-_LENGTHS = struct.Struct("<II")  # of a frame, behind its magic: bytes, CRC-32
+from azfit.self_play.episode import Episode, read_with_rest
+from azfit.self_play.game_files import files_of_games
 
 
 @dataclass(frozen=True)
@@ -44,7 +33,7 @@ class StoredGames:
     """Positions at the beginning of the first game that the buffer has dropped already."""
 
     def __len__(self) -> int:
-        return sum(episode.plies for episode in self.episodes) - self.skipped
+        return sum(episode.learned for episode in self.episodes) - self.skipped
 
     def newest(self, count: int) -> StoredGames:
         """The games that hold the last ``count`` positions: the buffer, first in, first out."""
@@ -54,7 +43,7 @@ class StoredGames:
             if room <= 0:
                 break
             chosen.append(episode)
-            room -= episode.plies
+            room -= episode.learned
         return StoredGames(self.game, chosen[::-1], self.cut, max(0, -room))
 
     def latest(self, iterations: int) -> StoredGames:
@@ -64,7 +53,10 @@ class StoredGames:
         return StoredGames(self.game, recent, self.cut)
 
     def _joined(self, parts: list[NDArray[np.generic]]) -> NDArray[np.generic]:
-        return np.concatenate(parts)[self.skipped :]
+        """An entry for each position that is learned, from those of every game's plies."""
+        counts = [episode.counts for episode in self.episodes]
+        learned = [np.repeat(p, c, axis=0) for p, c in zip(parts, counts, strict=True)]
+        return np.concatenate(learned)[self.skipped :]
 
     @cached_property
     def codes(self) -> NDArray[np.int8]:
@@ -122,56 +114,8 @@ def read_games(folder: Path, game: Game) -> StoredGames:
     episodes: list[Episode] = []
     cut: list[str] = []
     for path in files_of_games(folder / "games"):
-        in_file = read_episodes(path, game)
-        rest = unread_bytes(path)
+        in_file, rest = read_with_rest(path, game)
         if rest:
             cut.append(f"'{path}' ends within a game: its last {rest} bytes are left out")
-        _check(path, in_file, game)
         episodes += in_file
     return StoredGames(game, episodes, cut)
-
-
-def files_of_games(folder: Path) -> list[Path]:
-    """In order of the iterations; none if there is no such folder."""
-    try:
-        names = os.listdir(folder)
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise InputError(f"cannot read the games in '{folder}': {error.strerror}") from None
-    return [folder / name for name in sorted(names) if name.endswith(".games")]
-
-
-def unread_bytes(path: Path) -> int:
-    """Bytes of a last game that was not written to its end, or zeros that a crash left in its
-    place; CorruptTableError if they are anything else."""
-    with open_games(path) as source:
-        whole = max((end for end, _ in frames(source)), default=0)
-        size = source.seek(0, os.SEEK_END)
-        source.seek(whole)
-        rest = source.read(MOST_FRAME_BYTES)
-    head = len(MAGIC) + _LENGTHS.size
-    if not any(rest):
-        return size - whole
-    begins = rest[: len(MAGIC)] == MAGIC[: len(rest)]
-    complete = len(rest) >= head and len(rest) >= head + _LENGTHS.unpack_from(rest, len(MAGIC))[0]
-    if rest and (not begins or complete or MAGIC in rest[len(MAGIC) :]):
-        raise CorruptTableError(
-            f"'{path}' is damaged at byte {whole} of {size}: restore it, or remove it"
-        )
-    return len(rest)
-
-
-def _check(path: Path, episodes: list[Episode], game: Game) -> None:
-    """Checks what a checksum cannot: that these are positions of the game, each with a search."""
-    for episode in episodes:
-        try:
-            game.decode(episode.codes)
-        except InputError as error:
-            raise CorruptTableError(
-                f"'{path}', game {episode.number}: {error}; remove it"
-            ) from None
-        if not episode.plies or not episode.visits.any(axis=1).all():
-            raise CorruptTableError(
-                f"'{path}', game {episode.number}: a position without a search; remove it"
-            )

@@ -1,9 +1,10 @@
-"""The exact judge of a diagnosis: the table for drop-oldest, the solver for Connect Four.
+"""The exact judge of a diagnosis: the table for drop-oldest, the solver for Connect Four, forced
+wins for Gomoku.
 
     judge, name = judge_for(game, Path("data"))
 
 Results are for the side to move: +1 win, 0 draw, -1 loss. A move is a blunder if the position is
-worth less after it than before.
+worth less after it than before. In Gomoku 0 only says that nothing is proved.
 """
 
 from __future__ import annotations
@@ -17,28 +18,25 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from azfit.games import DropOldest, Game, Result, State, States
+from azfit.games import Connect4, DropOldest, Game, Gomoku, Result, State, States
 from azfit.self_play.iteration import SIDES
 from azfit.self_play.watched import watched_positions
-from solver.connect4 import Connect4Solver
+from solver.connect4 import Connect4Solver, Connect4Stones
+from solver.connect4.book import Book, book_in
 from solver.errors import MissingTableError
-from solver.table import open_table, solve_command
+from solver.gomoku.judge import GomokuJudge
+from solver.records import remedy_for
+from solver.table import open_table
 
 Results = NDArray[np.int8]
 
-# Connect Four is solved position by position: with this many pieces on the board win, draw or loss
-# takes milliseconds, near the empty board it takes minutes.
+# Connect Four is looked up in the opening book or solved on the spot: with this many pieces on the
+# board win, draw or loss takes milliseconds, near the empty board it takes minutes.
 FEWEST_PIECES = 16
 MOST_SOLVED = 200
 
-# What the first player's opening leads to, by column (Allen and Allis, 1988): the centre wins, its
-# neighbours draw, all others lose. 'fadefour probe --game connect4 -' takes minutes to find it.
-CONNECT4_OPENINGS = (-1, -1, 0, 1, 0, -1, -1)
-
-# The scores of the second player's replies to the centre, by column: 'fadefour probe --game
-# connect4 4'. Each loses; the one that loses latest is the right one.
-CONNECT4_CENTRE = 3
-CONNECT4_REPLIES = (-4, -2, -2, -1, -2, -2, -4)
+# Wins by fours and threes in Gomoku that count: longer ones take longer to find.
+FORCED_PLIES = 9
 
 RESULT_NAMES = {1: "win", 0: "draw", -1: "loss"}
 
@@ -50,6 +48,10 @@ class Judge(Protocol):
     """Knows the truth about positions of one game, or about some of them."""
 
     name: str
+    most: int | None
+    """Positions of a sample that it judges within reasonable time; None for any number."""
+    knows_draws: bool
+    """Whether 0 is a draw, or says that neither side is known to win."""
 
     def known(self, states: States) -> NDArray[np.bool_]:
         """bool [N]: which states it judges within reasonable time."""
@@ -67,6 +69,9 @@ class Judge(Protocol):
 
 class TableJudge:
     """Drop-oldest, by its solved table."""
+
+    most: int | None = None
+    knows_draws = True
 
     def __init__(self, game: DropOldest, folder: Path) -> None:
         self._game, self._table = game, open_table(folder, game.rules)
@@ -87,51 +92,76 @@ class TableJudge:
 
 
 class Connect4Judge:
-    """Connect Four, by searching to the end: the first ply, which is known, and late positions."""
+    """Connect Four: the first plies by the opening book, late positions by searching to the end."""
 
-    def __init__(self, game: Game) -> None:
-        self._game, self.name = game, "Connect Four solver"
+    most: int | None = MOST_SOLVED
+    knows_draws = True
+
+    def __init__(self, game: Connect4, book: Book) -> None:
+        self._game, self._book, self.name = game, book, "Connect Four solver"
 
     @cached_property
     def _solver(self) -> Connect4Solver:
-        """Made when it is needed: its table takes memory, and the opening needs none."""
-        return Connect4Solver()
+        """Made when it is needed: its table takes memory."""
+        return Connect4Solver(book=self._book)
 
     def _pieces(self, states: States) -> NDArray[np.int64]:
         return np.asarray((self._game.encode(states)[:, :-1] != 0).sum(axis=1), np.int64)
 
     def known(self, states: States) -> NDArray[np.bool_]:
         pieces = self._pieces(states)
-        return np.asarray((pieces <= 1) | (pieces >= FEWEST_PIECES))
+        return np.asarray(
+            (pieces <= self._book.contents.complete_plies) | (pieces >= FEWEST_PIECES)
+        )
 
     def moves_known(self, states: States) -> NDArray[np.bool_]:
         pieces = self._pieces(states)
-        return np.asarray((pieces == 0) | (pieces >= FEWEST_PIECES))
+        return np.asarray((pieces < self._book.contents.complete_plies) | (pieces >= FEWEST_PIECES))
 
     def results(self, states: States) -> Results:
-        return np.array([self._result(code) for code in self._game.encode(states)], np.int8)
+        return np.array([self._result(self._game.stones(state)) for state in states], np.int8)
 
     def best_moves(self, state: State) -> list[int]:
-        cells = np.flatnonzero(self._game.encode(state[None])[0, :-1]).tolist()
-        scores = {(): CONNECT4_OPENINGS, (CONNECT4_CENTRE,): CONNECT4_REPLIES}.get(tuple(cells), ())
-        return [column for column, score in enumerate(scores) if score == max(scores)]
+        position = self._game.stones(state)
+        if position.plies >= self._book.contents.complete_plies:
+            return []
+        scores = self._solver.move_scores(position)
+        return [column - 1 for column, score in scores.items() if score == max(scores.values())]
 
-    def _result(self, code: NDArray[np.int8]) -> int:
-        """The result of a code (+1 first player, -1 second, by row * 7 + column; side to move)."""
-        cells, side = code[:-1], int(code[-1])
-        occupied = np.flatnonzero(cells)
-        if len(occupied) == 0:
-            return max(CONNECT4_OPENINGS)
-        if len(occupied) == 1:
-            return -CONNECT4_OPENINGS[int(occupied[0])]
-        stones, mover = (_bitboard(cells, owners) for owners in ((1, -1), ((1, -1)[side],)))
-        return self._solver.search(mover, stones, -1, 1)
+    def _result(self, position: Connect4Stones) -> int:
+        return self._solver.search(position.mover, position.stones, -1, 1)
 
 
-def _bitboard(cells: NDArray[np.int8], owners: tuple[int, ...]) -> int:
-    """The pieces of these owners as the solver numbers cells: column * 7 + row."""
-    occupied = np.flatnonzero(np.isin(cells, owners))
-    return sum(1 << (int(cell) % 7 * 7 + int(cell) // 7) for cell in occupied)
+class ForcedWins:
+    """Gomoku, by forced wins: positions with a win to take or to stop. A move that does not keep a
+    win, or does not stop one, is a blunder."""
+
+    most: int | None = MOST_SOLVED
+    knows_draws = False
+
+    def __init__(self, game: Gomoku) -> None:
+        self._game = game
+        self._judge = GomokuJudge(game.rows, plies=FORCED_PLIES)
+        self.name = f"forced wins of {game.name}"
+
+    def _cells(self, states: States) -> list[tuple[NDArray[np.int8], int]]:
+        return [
+            (np.ascontiguousarray(code[:-1]), int(code[-1])) for code in self._game.encode(states)
+        ]
+
+    def known(self, states: States) -> NDArray[np.bool_]:
+        return np.asarray(self.results(states) != 0)
+
+    def moves_known(self, states: States) -> NDArray[np.bool_]:
+        stakes = [self._judge.stake(*pair) for pair in self._cells(states)]
+        return np.array([stake.is_question for stake in stakes], np.bool_)
+
+    def results(self, states: States) -> Results:
+        """What was not decided within the limit of nodes counts as nothing proved."""
+        return np.array([self._judge.value(*pair) or 0 for pair in self._cells(states)], np.int8)
+
+    def best_moves(self, state: State) -> list[int]:
+        return []
 
 
 def judge_for(game: Game, folder: Path) -> tuple[Judge | None, str]:
@@ -141,9 +171,11 @@ def judge_for(game: Game, folder: Path) -> tuple[Judge | None, str]:
         try:
             judge = TableJudge(game, folder)
         except MissingTableError:
-            return None, f"no table in '{folder}': {solve_command(game.rules, folder)}"
-    elif game.name == "connect4":
-        judge = Connect4Judge(game)
+            return None, f"no table in '{folder}': {remedy_for('table', game.rules, folder)}"
+    elif isinstance(game, Connect4):
+        judge = Connect4Judge(game, book_in(folder))
+    elif isinstance(game, Gomoku):
+        judge = ForcedWins(game)
     else:
         return None, f"{game.name} has no exact judge"
     return judge, judge.name
@@ -286,14 +318,12 @@ class SampleTruth:
         return {**entries["blunders"], "value": entries["value"]} if self.blunders else {}
 
 
-def judged_sample(
-    judge: Judge, states: States, limit: int | None
-) -> tuple[NDArray[np.int64], Results]:
-    """Rows in which the judge knows every move, and their results; at most ``limit``, drawn at
-    random because the states are in order of time."""
+def judged_sample(judge: Judge, states: States) -> tuple[NDArray[np.int64], Results]:
+    """Rows in which the judge knows every move, and their results; no more than it can judge soon,
+    drawn at random because the states are in order of time."""
     rows = np.flatnonzero(judge.moves_known(states))
-    if limit is not None and len(rows) > limit:
-        rows = np.sort(np.random.default_rng(0).permutation(rows)[:limit])
+    if judge.most is not None and len(rows) > judge.most:
+        rows = np.sort(np.random.default_rng(0).permutation(rows)[: judge.most])
     return rows, judge.results(states[rows]) if len(rows) else np.empty(0, np.int8)
 
 

@@ -6,7 +6,7 @@ sides hides a side that is starved. So everything here is measured for each side
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,9 +38,9 @@ def f1_scores(confusion: NDArray[np.int64]) -> list[float | None]:
     return scores
 
 
-def mean_f1(scores: Sequence[float | None]) -> float | None:
-    """Over the classes that have one."""
-    known = [score for score in scores if score is not None]
+def mean_of_known(values: Iterable[float | None]) -> float | None:
+    """The mean of the values that are known; None if none is."""
+    known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else None
 
 
@@ -67,6 +67,8 @@ def wdl_losses(wdl: Floats, outcomes: NDArray[np.int64]) -> Floats:
 
 def assess(network: Network, batch: ReplayBatch) -> Fresh:
     """What the network says about positions, compared with how their games ended, by side."""
+    if not len(batch.planes):
+        return Fresh()
     policies, wdl = predictions(network, batch.planes)
     predicted = wdl.argmax(axis=1)
     cross = -(batch.policy * np.log(np.maximum(policies, 1e-9))).sum(axis=1)
@@ -91,7 +93,7 @@ def assess(network: Network, batch: ReplayBatch) -> Fresh:
                 value=float((wdl[rows, 0] - wdl[rows, 2]).mean()),
                 outcome=float(((batch.wdl[rows] == 0) * 1.0 - (batch.wdl[rows] == 2)).mean()),
                 f1=dict(zip(CLASSES, scores, strict=True)),
-                macro_f1=mean_f1(scores),
+                macro_f1=mean_of_known(scores),
                 confusion=(_counts(confusion[0]), _counts(confusion[1]), _counts(confusion[2])),
             )
         )

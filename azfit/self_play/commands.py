@@ -13,13 +13,9 @@ from typing import Any
 
 import click
 
-from azfit.command_options import (
-    NamedPath,
-    checkpoint_path,
-    need_torch,
-    run_option,
-)
-from solver.command_options import json_option, show
+from azfit.command_options import run_option
+from azfit.loading import checkpoint_path, need_torch, shipped_for
+from solver.command_options import NamedPath, cluster_option, json_option, show
 from solver.errors import InputError
 
 
@@ -47,13 +43,26 @@ def _as_option(declared: Any) -> click.Option:
     kind: Any = None
     if isinstance(declared.default, bool):
         names, default = f"--{name}/--no-{name}", "on" if declared.default else "off"
-    elif about["choices"]:
+    elif about["choices"] and isinstance(declared.default, str | None):
         kind = click.Choice(about["choices"])
+    elif about["choices"]:
+        kind = NumberOrWord(about["choices"])
     else:
         words = str(declared.type)
         kind = int if words.startswith("int") else float if words.startswith("float") else str
     help_text = about["help"] if default is None else f"{about['help']}  [default: {default}]"
     return click.Option([names, declared.name], type=kind, default=None, help=help_text)
+
+
+class NumberOrWord(click.types.IntParamType):
+    """A whole number, or one of a few words; its range is the config's to check."""
+
+    def __init__(self, words: tuple[str, ...]) -> None:
+        self._words = words
+        self.name = "|".join(["integer", *words])
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return value if value in self._words else super().convert(value, param, ctx)
 
 
 @click.command("self-play", short_help="Learn a game by self-play.", cls=SelfPlayCommand)
@@ -72,7 +81,7 @@ def _as_option(declared: Any) -> click.Option:
 )
 @click.option(
     "--preset",
-    type=click.Choice(["quick", "balanced", "strong"]),
+    type=click.Choice(["quick", "balanced", "historical", "recipe", "strong"]),
     help="A set of options to start from.  [default: balanced]",
 )
 @click.option(
@@ -86,6 +95,7 @@ def _as_option(declared: Any) -> click.Option:
     help="Network to start from: a checkpoint, the folder of a run, or 'shipped'.  "
     "[default: random weights]",
 )
+@cluster_option("Workers")
 @json_option
 def self_play_command(
     game: str | None,
@@ -94,6 +104,7 @@ def self_play_command(
     preset: str | None,
     config_file: Path | None,
     init: str | None,
+    cluster: str | None,
     as_json: bool,
     **typed: Any,
 ) -> None:
@@ -110,7 +121,7 @@ def self_play_command(
     need_torch()
     from azfit.checkpoint import load_checkpoint
     from azfit.curves import draw_finished_run
-    from azfit.self_play.config_sources import combine, read_config
+    from azfit.self_play.config_sources import chosen_for, combine, is_recipe, read_config
     from azfit.self_play.loop import self_play
     from azfit.self_play.run_report import report_on
 
@@ -118,17 +129,31 @@ def self_play_command(
     if game is not None:
         given["game"] = game
     stream = None if as_json else sys.stderr
-    start = None
+    start, reasons = None, []
     if resume:
         if given or preset or config_file or init:
-            raise InputError("--resume continues with the options of the run: give only --run")
+            raise InputError(
+                "--resume continues with the options of the run: give only --run, and --cluster"
+            )
         config = read_config(run_folder)
     else:
         if init is not None:
-            start = load_checkpoint(checkpoint_path(init))[0]
+            start = load_checkpoint(checkpoint_path(shipped_for(init, game)))[0]
         config = combine(preset, config_file, given, None if start is None else start.config)
+        if is_recipe(preset, config_file):
+            reasons = chosen_for(config)
+            for choice in reasons if stream is not None else []:
+                click.echo(f"chosen: {choice}", err=True)
     try:
-        run = self_play(config, run_folder, resume=resume, init=start, stream=stream)
+        run = self_play(
+            config,
+            run_folder,
+            resume=resume,
+            init=start,
+            cluster=cluster,
+            stream=stream,
+            reasons=reasons,
+        )
     except KeyboardInterrupt:
         draw_finished_run(run_folder, sys.stderr)
         if stream is not None and (run_folder / "config.json").exists():

@@ -8,16 +8,20 @@ means "by game" and is filled in by ``settled``.
 from __future__ import annotations
 
 import math
-import reprlib
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 from azfit.games import DropOldest, Game, game_by_name
-from azfit.network_config import NetworkConfig
+from azfit.network_config import NetworkConfig, shown
 from azfit.playing.arena import most_plies
 from azfit.search_config import SearchConfig
 from solver.errors import InputError
 from solver.machine import available_cores
+
+MOST_ITERATIONS = 10**9
+
+MAX_WORKERS = "max"
+"""As many workers as there are processors, here or in the cluster, as they come and go."""
 
 
 def option(
@@ -44,7 +48,7 @@ class SelfPlayConfig:
 
     game: str = option("drop-4-4-4", "Game: drop-N-M-K, connect4 or gomoku-SIZE.")
     seed: int = option(1, "Seed of the weights, the games and the batches.", 0, 2**63 - 1)
-    iterations: int | None = option(20, "Iterations to run, over all resumes.", 1, 10**9)
+    iterations: int | None = option(20, "Iterations to run, over all resumes.", 1, MOST_ITERATIONS)
     minutes: float | None = option(
         None,
         "Minutes to run, instead of iterations; the last iteration is completed.",
@@ -54,6 +58,32 @@ class SelfPlayConfig:
 
     # ---- search -----------------------------------------------------------------
     sims: int = option(100, "Simulations per move.", 1, 1_000_000)
+    search: str = option(
+        "puct",
+        "How the root is searched: puct, or gumbel, by sequential halving without Dirichlet noise.",
+        choices=("puct", "gumbel"),
+    )
+    gumbel_candidates: int = option(16, "With --search gumbel: moves to begin with.", 1, 361)
+    full_share: float = option(
+        1.0,
+        "Share of the moves that are searched in full and learned; the others are only played.",
+        0.01,
+        1,
+    )
+    full_sims: int | None = option(
+        None,
+        "With --full-share below 1: simulations of a full search.",
+        1,
+        1_000_000,
+        shown="that of --sims",
+    )
+    fast_sims: int | None = option(
+        None,
+        "With --full-share below 1: simulations of the other moves, which get no noise.",
+        1,
+        1_000_000,
+        shown="a sixth of a full search",
+    )
     c_init: float = option(
         1.4, "Exploration constant: c = c_init + log((N + c_base + 1) / c_base).", 0, 1e6
     )
@@ -89,15 +119,35 @@ class SelfPlayConfig:
         shown="drop 10 m, or 100 if n m > 16; others the number of cells",
     )
 
+    prove: bool = option(
+        False, "Back up wins, losses and draws that the tree proves, and search them no further."
+    )
+
+    forced_playouts: float = option(
+        0.0,
+        "At a root with noise, give a tried move sqrt(k * P * visits), and prune the target; 2 is "
+        "KataGo's k, 0 forces none.",
+        0,
+        100,
+    )
+
+    reuse: bool = option(True, "Keep the part of the tree below the move that was played.")
+
     # ---- games ------------------------------------------------------------------
     games_per_iteration: int = option(70, "Games per iteration.", 1, 10**7)
     random_plies: int = option(
         0, "Each game starts with a random number of random plies, at most this many.", 0, 1000
     )
     parallel_games: int = option(100, "Games that a worker plays at the same time.", 1, 100_000)
-    workers: int = option(
-        0, "Worker processes.", 0, 1024, shown="cores - 1, at least 1"
+    workers: int | str = option(
+        0,
+        "Worker processes, or max: one for each core, of this machine or of the cluster.",
+        0,
+        1024,
+        choices=(MAX_WORKERS,),
+        shown="cores - 1, at least 1",
     )  # 0: by machine
+    overlap: bool = option(False, "Play the next games while training and the match are under way.")
     backend: str = option(
         "auto", "What runs the network in workers.", choices=("auto", "torch", "onnx", "compile")
     )
@@ -107,6 +157,13 @@ class SelfPlayConfig:
     buffer: int = option(500_000, "Positions in the replay buffer; the newest are kept.", 1, 10**9)
     balance_sampling: bool = option(
         False, "Draw wins, draws and losses equally often, and weight the value loss by class."
+    )
+    surprise_weight: float = option(
+        0.0,
+        "Share of the samples that go to positions by how far the search's target is from the "
+        "network's policy; 0.5 is KataGo's, 0 learns every position once.",
+        0,
+        1,
     )
     augment: bool = option(True, "Rotate or reflect each drawn position at random.")
 
@@ -128,10 +185,30 @@ class SelfPlayConfig:
     dropout: float = option(0.2, "Share of features dropped before the heads.", 0, 0.95)
     clip: float = option(1.0, "Clip gradients to this norm.", 1e-6, 1e6)
     wdl_weight: float = option(1.0, "Weight of the win/draw/loss loss.", 0, 1e3)
+    value_mix: float = option(
+        0.0,
+        "Share of the search's value in what the value learns; the rest is how the game ended.",
+        0,
+        1,
+    )
+    ema: float = option(
+        0.0,
+        "Play and save an average of the weights, in which each step keeps this share of the "
+        "average before it; 0: the weights themselves.",
+        0,
+        0.99999,
+    )
     steps_weight: float = option(0.2, "Weight of the steps loss.", 0, 1e3)
     threads: int = option(0, "Threads for training.", 0, 1024, shown="all cores")
 
     # ---- evaluation -------------------------------------------------------------
+    lcb: float = option(
+        0.0,
+        "In matches play the move with the highest lower bound, this many standard errors below "
+        "its value; 0: the most visited move.",
+        0,
+        100,
+    )
     gate: bool = option(True, "Keep the best network until a candidate reaches --accept.")
     eval_games: int = option(50, "Games between the candidate and the best network.", 2, 10**6)
     accept: float = option(
@@ -165,6 +242,12 @@ class SelfPlayConfig:
             _check(declared.name, value, declared.metadata, str(declared.type))
         if (self.minutes is None) == (self.iterations is None):
             raise InputError("the budget is iterations or minutes: give exactly one of them")
+        for name in ("full_sims", "fast_sims"):
+            if self.full_share >= 1 and getattr(self, name) is not None:
+                raise InputError(
+                    f"{name}={getattr(self, name)} has no effect while all moves are searched "
+                    "alike: give full_share below 1 too, or use sims"
+                )
         for name in ("eval_games", "pool_games"):
             if getattr(self, name) % 2:
                 raise InputError(
@@ -179,14 +262,14 @@ class SelfPlayConfig:
                     f"game should be played; use at most {self.max_plies // 2}"
                 )
         game_by_name(self.game)
-        self.search  # noqa: B018 - its checks
+        self.search_config  # noqa: B018 - its checks
 
     @property
     def class_weights(self) -> bool:
         return self.balance_sampling
 
     @property
-    def search(self) -> SearchConfig:
+    def search_config(self) -> SearchConfig:
         """The options of the search in self-play."""
         shared = {f.name for f in fields(SearchConfig)} & {f.name for f in options()}
         return SearchConfig(**{name: getattr(self, name) for name in shared})
@@ -234,19 +317,15 @@ def options() -> list[Any]:
     return [declared for declared in fields(SelfPlayConfig) if "help" in declared.metadata]
 
 
-def shown(value: Any) -> str:
-    """A value as a message quotes it: its beginning, if it is long."""
-    return reprlib.repr(value)
-
-
 def _check(name: str, value: Any, about: Any, kind: str) -> None:
     if value is None and "None" in kind:
         return
     choices, low, high = about["choices"], about["low"], about["high"]
-    if choices:
-        if value not in choices:
-            raise InputError(f"{name}={shown(value)}: use one of {', '.join(choices)}")
-    elif kind.startswith("bool"):
+    if choices and value in choices:
+        return
+    if choices and kind.startswith("str"):
+        raise InputError(f"{name}={shown(value)}: use one of {', '.join(choices)}")
+    if kind.startswith("bool"):
         if not isinstance(value, bool):
             raise InputError(f"{name}={shown(value)}: use true or false")
     elif kind.startswith("str"):
@@ -257,7 +336,8 @@ def _check(name: str, value: Any, about: Any, kind: str) -> None:
         fits = isinstance(value, int) or (not whole and isinstance(value, float))
         if not fits or isinstance(value, bool) or not low <= value <= high:
             what = "a whole number" if whole else "a number"
-            raise InputError(f"{name}={shown(value)}: use {what} from {low} to {high}")
+            words = "".join(f", or {word}" for word in choices)
+            raise InputError(f"{name}={shown(value)}: use {what} from {low} to {high}{words}")
 
 
 # ---- what depends on the game --------------------------------------------------------

@@ -7,11 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from azfit.games import game_by_name
-from azfit.network import Network, NetworkConfig
-from azfit.self_play.config import SelfPlayConfig, by_game, options, settled, shown
+from azfit.games import GAME_NUMBERS, full_name, game_by_name
+from azfit.network import Network
+from azfit.network_config import NetworkConfig, shown
+from azfit.self_play.config import MAX_WORKERS, SelfPlayConfig, by_game, options, settled
+from azfit.self_play.defaults import Budget, Choice, choices
 from solver import storage
 from solver.errors import InputError, MissingTableError
+from solver.machine import available_cores
+from solver.wording import quoted
 
 # A file of options has a few hundred bytes.
 MOST_BYTES = 1_000_000
@@ -30,6 +34,8 @@ PRESETS: dict[str, dict[str, Any]] = {
         "policy_lr_scale": 1.0,
     },
     "balanced": {},
+    "historical": {},
+    "recipe": {},
     "strong": {
         "sims": 400,
         "games_per_iteration": 300,
@@ -39,7 +45,8 @@ PRESETS: dict[str, dict[str, Any]] = {
         "iterations": 100,
     },
 }
-"""``balanced`` is the default."""
+"""``balanced`` is the default, and ``historical`` another name of it, which keeps its meaning if
+the default changes. ``recipe`` is filled in by game, budget and cores (see ``defaults``)."""
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -50,33 +57,16 @@ def read_toml(path: Path) -> dict[str, Any]:
     for spelling, value in settings.items():
         name = spelling.replace("-", "_")
         if name not in known:
-            raise InputError(f"--config '{path}': unknown option '{spelling}'; see --help")
+            raise InputError(f"--config '{path}': unknown option {quoted(spelling)}; see --help")
         if name in spelt:
             raise InputError(
-                f"--config '{path}': '{spelt[name]}' and '{spelling}' are the same option; "
-                "remove one of them"
+                f"--config '{path}': {quoted(spelt[name])} and {quoted(spelling)} are the same "
+                "option; remove one of them"
             )
         if name in GAME_NUMBERS and (isinstance(value, bool) or not isinstance(value, int)):
             raise InputError(f"--config '{path}': {name}={shown(value)}: use a whole number")
         spelt[name] = spelling
     return {name: settings[spelling] for name, spelling in spelt.items()}
-
-
-GAME_NUMBERS = ("n", "m", "k", "size")
-
-
-def full_name(game: Any, numbers: dict[str, int]) -> Any:
-    """ "drop" with n, m, k, or "gomoku" with size, as ``game_by_name`` takes it. Without a name the
-    game is drop-oldest."""
-    if game in (None, "drop") and "size" not in numbers:
-        n, m = numbers.get("n", 4), numbers.get("m", 4)
-        return f"drop-{n}-{m}-{numbers.get('k', n)}"
-    if game == "gomoku" and not numbers.keys() - {"size"}:
-        return f"gomoku-{numbers.get('size', 15)}"
-    if numbers:
-        given = ", ".join(f"{name}={value}" for name, value in numbers.items())
-        raise InputError(f"{given}: n, m and k are for drop, size is for gomoku")
-    return game
 
 
 SHAPE = ("kind", "width", "blocks")
@@ -106,14 +96,13 @@ def combine(
     chosen = preset or in_file
     if not isinstance(chosen, str) or chosen not in PRESETS:
         raise InputError(f"preset {shown(chosen)}: use {', '.join(PRESETS)}")
-    given = {name: value for name, value in typed.items() if value is not None}
     budget = {"iterations", "minutes"}
     base = dict(PRESETS[chosen])
     if init is not None:
         base |= {name: getattr(init, name) for name in SHAPE}
-        if not {"game", *GAME_NUMBERS} & (from_file.keys() | given.keys()):
+        if not {"game", *GAME_NUMBERS} & (from_file.keys() | typed.keys()):
             base["game"] = init.game
-    for layer in (from_file, given):
+    for layer in (from_file, typed):
         if init is not None:
             refuse_other_shape(init, layer)
         if budget & set(layer):  # a budget replaces the other kind of budget
@@ -124,7 +113,39 @@ def combine(
     numbers = {name: base.pop(name) for name in GAME_NUMBERS if name in base}
     if numbers or "game" in base:
         base["game"] = full_name(base.get("game"), numbers)
+    if chosen == "recipe":
+        wanted = recipe(base)
+        base = {choice.option: choice.value for choice in wanted} | base
     return settled(base)
+
+
+def recipe(given: dict[str, Any]) -> list[Choice]:
+    """What is chosen for a run of these options, among them its game and budget."""
+    name, workers = given.get("game", SelfPlayConfig.game), given.get("workers")
+    if not isinstance(name, str):
+        raise InputError(f"game={shown(name)}: use text")
+    minutes, iterations = given.get("minutes"), given.get("iterations")
+    for value in (minutes, iterations):
+        if value is not None and (not isinstance(value, int | float) or value <= 0):
+            return []  # refused with its range where all options are checked
+    if minutes is None and iterations is None:
+        iterations = SelfPlayConfig.iterations
+    cores = workers if isinstance(workers, int) and workers > 0 else available_cores()
+    return choices(game_by_name(name), Budget(minutes, iterations, cores))
+
+
+def chosen_for(config: SelfPlayConfig) -> list[Choice]:
+    """The choices of the recipe that this config follows; of the others, the user knows why."""
+    given = config.to_dict()
+    if config.workers == MAX_WORKERS:
+        del given["workers"]
+    return [choice for choice in recipe(given) if given.get(choice.option) == choice.value]
+
+
+def is_recipe(preset: str | None, config_file: Path | None) -> bool:
+    """Whether the options of a new run are filled in by the recipe."""
+    from_file = read_toml(config_file) if config_file is not None else {}
+    return (preset or from_file.get("preset")) == "recipe"
 
 
 def read_config(folder: str | Path) -> SelfPlayConfig:

@@ -4,10 +4,12 @@ A file of games is a row of frames, each a whole game:
 
     "FFG2" | u32 bytes | u32 CRC-32 of them | that many bytes, zlib
 
-A frame is written with one call and synced, so that a crash can only cut the last one short;
-whoever reads the file next leaves such a rest out, and whoever appends to it cuts it off first.
-A damaged frame with whole ones behind it, or bytes that are not part of a frame, were not left by a
-crash: they are reported, and nothing is cut off.
+The bytes are a head (``_HEAD``) and the arrays of an ``Episode`` in their order; ``counted`` is
+left out if every position is learned once. A frame is written with one call and synced, so that a
+crash can only cut the last one short; whoever reads the file next leaves such a rest out, and
+whoever appends to it cuts it off first.
+A damaged frame that is there to its end, or with whole ones behind it, or bytes that are not part
+of a frame, were not left by a crash: they are reported, and nothing is cut off.
 """
 
 from __future__ import annotations
@@ -59,11 +61,13 @@ class Episode:
     actions: NDArray[np.int16]
     """int16 [T]: the moves played."""
     values: NDArray[np.float32]
-    """float32 [T]: the root's mean value for the side to move."""
+    """float32 [T]: what the search expects for the side to move (``Search.outcomes``)."""
     winner: int
     """0 the first player, 1 the second, -1 a draw."""
     walks: NDArray[np.uint32]
     """uint32 [3, 2]: nodes walked, open, starved (see ``search.WalkCounts``), by side to move."""
+    counted: NDArray[np.uint8] | None = None
+    """uint8 [T]: how often each position is learned; None: all once."""
 
     @property
     def plies(self) -> int:
@@ -73,6 +77,16 @@ class Episode:
     def length(self) -> int:
         """Plies of the game, its opening included."""
         return len(self.opening) + self.plies
+
+    @property
+    def counts(self) -> NDArray[np.uint8]:
+        """uint8 [T]: how often each position enters the buffer."""
+        return np.ones(self.plies, np.uint8) if self.counted is None else self.counted
+
+    @property
+    def learned(self) -> int:
+        """Positions that enter the buffer."""
+        return int(self.counts.sum())
 
     @property
     def sides(self) -> NDArray[np.int8]:
@@ -103,7 +117,15 @@ class Episode:
             self.winner,
             *self.walks.ravel().tolist(),
         )
-        arrays = (self.opening, self.codes, self.visits, self.actions, self.values)
+        arrays: list[NDArray[Any]] = [
+            self.opening,
+            self.codes,
+            self.visits,
+            self.actions,
+            self.values,
+        ]
+        if self.counted is not None:
+            arrays.append(self.counted)
         body = zlib.compress(head + b"".join(array.tobytes() for array in arrays), 1)
         return _FRAME.pack(MAGIC, len(body), zlib.crc32(body)) + body
 
@@ -126,8 +148,8 @@ class Episode:
             (np.float32, (plies,)),
         )
         sizes = [math.prod(shape) * np.dtype(dtype).itemsize for dtype, shape in shapes]
-        data = packed.decompress(packed.unconsumed_tail, sum(sizes) + 1)
-        if len(data) != sum(sizes) or not packed.eof:
+        data = packed.decompress(packed.unconsumed_tail, sum(sizes) + plies + 1)
+        if len(data) not in (sum(sizes), sum(sizes) + plies) or not packed.eof:
             raise ValueError("its length does not fit")
         arrays: list[Any] = []
         at = 0
@@ -135,8 +157,30 @@ class Episode:
             arrays.append(np.frombuffer(data, dtype, math.prod(shape), at).reshape(shape))
             at += size
         opening, codes, visits, moves, values = arrays
-        counts = np.array(walks, np.uint32).reshape(3, 2)
-        return cls(iteration, number, opening, codes, visits, moves, values, winner, counts)
+        nodes = np.array(walks, np.uint32).reshape(3, 2)
+        counted = np.frombuffer(data, np.uint8, plies, at) if len(data) > at else None
+        episode = cls(
+            *(iteration, number, opening, codes, visits, moves, values, winner, nodes, counted)
+        )
+        episode._check(game)
+        return episode
+
+    def _check(self, game: Game) -> None:
+        """ValueError for what a checksum cannot tell and whoever learns from the game would meet
+        later: what is no position or no move, a position without a search, a value that is none."""
+        for moves in (self.opening, self.actions):
+            if ((moves < 0) | (moves >= game.actions)).any():
+                raise ValueError(f"game {self.number} has moves that {game.name} has not")
+        if not self.plies or not self.visits.any(axis=1).all():
+            raise ValueError(f"game {self.number} has a position without a search")
+        if not np.isfinite(self.values).all():
+            raise ValueError(f"game {self.number} has a value that is not a number")
+        try:
+            game.decode(self.codes)
+        except InputError:
+            raise ValueError(
+                f"game {self.number} has what is not a position of {game.name}"
+            ) from None
 
 
 def summarised(episodes: Sequence[Episode]) -> Games:
@@ -149,7 +193,7 @@ def summarised(episodes: Sequence[Episode]) -> Games:
         first_wins=winners.count(0),
         second_wins=winners.count(1),
         draws=winners.count(DRAWN),
-        positions=sum(episode.plies for episode in episodes),
+        positions=sum(episode.learned for episode in episodes),
         mean_plies=float(np.mean([episode.length for episode in episodes])),
         walked=walked,
         open=opened,
@@ -172,7 +216,7 @@ def _frame_at(source: BinaryIO, at: int) -> bytes | None:
     if len(head) < _FRAME.size:
         return None
     magic, size, checksum = _FRAME.unpack(head)
-    if magic != MAGIC or size > MOST_FRAME_BYTES:
+    if magic != MAGIC or not 0 < size <= MOST_FRAME_BYTES:
         return None
     body = source.read(size)
     return body if len(body) == size and zlib.crc32(body) == checksum else None
@@ -180,7 +224,8 @@ def _frame_at(source: BinaryIO, at: int) -> bytes | None:
 
 def frames(source: BinaryIO) -> Iterator[tuple[int, bytes]]:
     """End and body of every whole frame. ValueError if a damaged one is not the last, or if what
-    follows the last whole one is nothing that a crash leaves: part of a frame, or zeros."""
+    follows the last whole one is nothing that a crash leaves: part of a frame, or zeros in the
+    place of one or of its end."""
     at = 0
     source.seek(0)
     magic = source.read(len(MAGIC))
@@ -195,6 +240,29 @@ def frames(source: BinaryIO) -> Iterator[tuple[int, bytes]]:
     source.seek(at)
     if not MAGIC.startswith(source.read(len(MAGIC)).rstrip(b"\0")):
         raise ValueError(f"what begins at byte {at} is not a game, nor part of one")
+    if _reaches_its_end(source, at):
+        raise ValueError(f"the game that begins at byte {at} is damaged")
+
+
+def _reaches_its_end(source: BinaryIO, at: int) -> bool:
+    """Whether a damaged frame was once written to its end: the bytes that its head promises are
+    there and do not end in zeros, or, in case it is the head that is damaged, what it holds can be
+    unpacked to its end."""
+    source.seek(at)
+    head = source.read(_FRAME.size)
+    if len(head) < _FRAME.size:
+        return False
+    end = source.seek(0, os.SEEK_END)
+    source.seek(-4, os.SEEK_END)
+    if at + _FRAME.size + _FRAME.unpack(head)[1] <= end and any(source.read(4)):
+        return True
+    source.seek(at + _FRAME.size)
+    packed, waiting = zlib.decompressobj(), b""
+    with contextlib.suppress(zlib.error):
+        while not packed.eof and (waiting := waiting or source.read(BYTES_AT_A_TIME)):
+            packed.decompress(waiting, BYTES_AT_A_TIME)
+            waiting = packed.unconsumed_tail
+    return packed.eof
 
 
 def _places(source: BinaryIO, wanted: bytes, at: int) -> Iterator[int]:
@@ -213,12 +281,27 @@ def _places(source: BinaryIO, wanted: bytes, at: int) -> Iterator[int]:
 
 def read_episodes(path: Path, game: Game) -> list[Episode]:
     """The whole games of a file, in order of their numbers; of two alike the first."""
-    episodes: dict[int, Episode] = {}
     with open_games(path) as source, _one_line(path):
-        for _, body in frames(source):
-            episode = Episode.from_body(body, game)
-            episodes.setdefault(episode.number, episode)
-    return [episodes[number] for number in sorted(episodes)]
+        return _whole_games(source, game)[0]
+
+
+def read_with_rest(path: Path, game: Game) -> tuple[list[Episode], int]:
+    """As ``read_episodes``, and the bytes left out at the end: of a last game that was not written
+    to its end, or zeros that a crash left in its place."""
+    with open_games(path) as source, _one_line(path):
+        episodes, whole = _whole_games(source, game)
+        return episodes, source.seek(0, os.SEEK_END) - whole
+
+
+def _whole_games(source: BinaryIO, game: Game) -> tuple[list[Episode], int]:
+    """The whole games in order of their numbers, and the byte at which the last one ends."""
+    episodes: dict[int, Episode] = {}
+    whole = 0
+    for end, body in frames(source):
+        episode = Episode.from_body(body, game)
+        episodes.setdefault(episode.number, episode)
+        whole = end
+    return [episodes[number] for number in sorted(episodes)], whole
 
 
 @contextlib.contextmanager

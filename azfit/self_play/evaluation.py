@@ -17,10 +17,10 @@ from azfit.self_play.iteration_log import IterationLog
 from azfit.self_play.rating_pool import opponents
 from azfit.self_play.state import SelfPlayRun
 from azfit.self_play.watched import watch
-from azfit.self_play.workers import WorkerPool
+from azfit.self_play.workers import Workers
 
 
-def evaluate(run: SelfPlayRun, workers: WorkerPool, log: IterationLog) -> None:
+def evaluate(run: SelfPlayRun, workers: Workers, log: IterationLog) -> None:
     """Candidate against best, and against earlier bests for its rating."""
     config, best = run.config, run.pool[-1]
     workers.set_network("best", run.best)
@@ -48,7 +48,7 @@ def match_openings(run: SelfPlayRun, games: int, draw: int) -> list[Opening]:
 
 
 def play_match(
-    workers: WorkerPool, log: IterationLog, openings: Sequence[Opening], opponent: str
+    workers: Workers, log: IterationLog, openings: Sequence[Opening], opponent: str
 ) -> list[Score]:
     """The candidate against this opponent: its score in the two games from each opening."""
     pairs = []

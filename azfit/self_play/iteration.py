@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from azfit.metrics import numbered_metrics
+from azfit.metrics import numbered_metrics, read_metrics
 from azfit.typed_json import from_json, to_json
 from solver.errors import CorruptTableError
 
@@ -104,6 +104,8 @@ class Training:
     """The win/draw/loss loss after training, on a sample of the buffer."""
     steps_taken: int | None = None
     learning_rate: float | None = None
+    value: float | None = None
+    """With --value-mix: mean square of the predicted win - loss minus the search's value."""
 
 
 @dataclass(frozen=True)
@@ -206,3 +208,9 @@ def read_iterations(folder: Path) -> list[Iteration]:
             ) from None
         iterations[iteration.iteration] = iteration
     return [iterations[number] for number in sorted(iterations)]
+
+
+def learns_from_oracle(folder: Path) -> bool:
+    """Whether this is a train-from-oracle run, by what it has logged."""
+    lines = read_metrics(folder / "metrics.jsonl")
+    return any("kind" in line for line in lines) and not any("iteration" in line for line in lines)

@@ -69,9 +69,10 @@ class IterationLog:
     def __init__(self, folder: Path, stream: TextIO | None, iteration: int) -> None:
         """iteration: how many are finished; lines of later ones, left by a crash, are dropped."""
         self._path, self._stream = folder / "metrics.jsonl", stream
-        known = [line.iteration for line in read_iterations(folder)]
-        lines = {line["iteration"]: line for line in read_metrics(self._path)}
-        text = "".join(json.dumps(lines[number]) + "\n" for number in known if number <= iteration)
+        finished = [line.iteration for line in read_iterations(folder)]
+        kept = [number for number in finished if number <= iteration]
+        lines = {line.get("iteration"): line for line in read_metrics(self._path)}
+        text = "".join(json.dumps(lines[number]) + "\n" for number in kept)
         write_atomically(self._path, text.encode())
         self._board = tensorboard(folder)
         self._progress: PhaseProgress | None = None
@@ -93,8 +94,13 @@ class IterationLog:
 
     def note_once(self, text: str) -> None:
         """A line that is not part of the progress, the first time in an iteration."""
-        if self._stream is not None and self._noted != self._iteration:
+        if self._noted != self._iteration:
             self._noted = self._iteration
+            self.note(text)
+
+    def note(self, text: str) -> None:
+        """A line that is not part of the progress."""
+        if self._stream is not None:
             Bar.write(text, file=self._stream)
 
     def write(self, line: Iteration) -> None:
@@ -107,7 +113,6 @@ class IterationLog:
             del entries["iteration"], entries["seconds"]
             for name, value in flattened(entries):
                 self._board.add_scalar(name, value, line.iteration)
-            self._board.flush()
         if self._stream is not None:
             print(summary(line), file=self._stream, flush=True)
 

@@ -5,6 +5,7 @@
 A run is a folder:
 
     config.json             what was used
+    choices.json            with --preset recipe: what was chosen, and why
     metrics.jsonl           one line per iteration (docs/diagnostics.md lists the entries)
     games/000012.games      the finished games of the 13th iteration, appended as they end; of the
                             iterations before, as many as the buffer holds
@@ -22,7 +23,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
@@ -30,18 +31,20 @@ from typing import TextIO
 import torch
 
 from azfit.network import Network
+from azfit.self_play.ahead import PlayAhead
 from azfit.self_play.assessment import assess
 from azfit.self_play.config import SelfPlayConfig
 from azfit.self_play.config_sources import fitted
-from azfit.self_play.episode import EpisodeFile, summarised
+from azfit.self_play.defaults import Choice
+from azfit.self_play.episode import summarised
 from azfit.self_play.evaluation import decide, evaluate
 from azfit.self_play.game_files import positions_of
 from azfit.self_play.iteration import Iteration
 from azfit.self_play.iteration_log import IterationLog
 from azfit.self_play.run_folder import begun, check_folder, check_memory, explained, resumed
 from azfit.self_play.state import SelfPlayRun
-from azfit.self_play.workers import WorkerPool, Workers
-from solver.errors import NoRoomError
+from azfit.self_play.workers import Workers
+from solver.errors import InputError, NoRoomError
 from solver.storage import writing_in
 
 
@@ -51,9 +54,13 @@ def self_play(
     *,
     resume: bool = False,
     init: Network | None = None,
+    cluster: str | None = None,
     stream: TextIO | None = sys.stderr,
+    reasons: Sequence[Choice] = (),
 ) -> SelfPlayRun:
-    """Runs until the budget is spent. resume: continues the run in this folder."""
+    """Runs until the budget is spent. resume: continues the run in this folder. cluster: where its
+    workers are, as for ``solver.workers.opening.open_pool``; another one may be given at each
+    resume. reasons: why a new run has these options, for its folder."""
     folder = Path(folder)
     if init is not None:
         config = fitted(config, init)
@@ -62,11 +69,16 @@ def self_play(
         check_folder(config, folder, resume)
         with writing_in(folder):
             torch.set_num_threads(config.threads)
-            run = resumed(config, folder) if resume else begun(config, folder, init)
+            run = resumed(config, folder) if resume else begun(config, folder, init, reasons)
             log = IterationLog(folder, stream, run.iteration)
-            with contextlib.closing(log), Workers(config) as workers:
+            with (
+                contextlib.closing(log),
+                Workers(config, cluster, log.note) as workers,
+                PlayAhead(run, workers) as ahead,
+            ):
                 for _ in iterations(run):
-                    iterate(run, workers, log)
+                    iterate(run, workers, ahead, log)
+            run.games.discard(run.iteration)  # those of an iteration that time has not sufficed for
             return run
     except (OSError, NoRoomError, MemoryError, RuntimeError) as error:
         explanation = explained(error, folder)
@@ -84,15 +96,17 @@ def iterations(run: SelfPlayRun) -> Iterator[int]:
         yield run.iteration
 
 
-def iterate(run: SelfPlayRun, workers: WorkerPool, log: IterationLog) -> None:
+def iterate(run: SelfPlayRun, workers: Workers, ahead: PlayAhead, log: IterationLog) -> None:
     """An iteration, or what is left of one that was interrupted."""
     if run.phase == "play":
         with run.timed("play"):
-            play(run, workers, log)
+            play(run, ahead, log)
+        ahead.begin()
         with run.timed("training"):
             learn(run, log)
         run.phase = "match"
         run.save()
+    ahead.begin()  # a run that was resumed here has not begun them yet
     with run.timed("match"):
         evaluate(run, workers, log)
     decide(run)
@@ -104,19 +118,17 @@ def iterate(run: SelfPlayRun, workers: WorkerPool, log: IterationLog) -> None:
     run.tidy()
 
 
-def play(run: SelfPlayRun, workers: WorkerPool, log: IterationLog) -> None:
-    """Games of the best network against itself; each is on disk as soon as it ends."""
-    games, total = run.games, run.config.games_per_iteration
-    played = {episode.number for episode in games.read(run.iteration)}
-    missing = sorted(set(range(total)) - played)
-    workers.set_network("best", run.best)
-    log.begin("self-play", total, "game", len(played))
-    with contextlib.closing(EpisodeFile(games.path(run.iteration))) as file:
-        for _, frame in workers.play_games(missing, run.iteration, "best"):
-            file.append(frame)
-            log.advance()
+def play(run: SelfPlayRun, ahead: PlayAhead, log: IterationLog) -> None:
+    """Games of a network against itself, into the buffer."""
+    ahead.finish(log)
+    games = run.games
     episodes = games.read(run.iteration)
     games.enter(run.iteration, episodes)
+    if not games.buffer.size:
+        raise InputError(
+            f"--full-share {run.config.full_share:g}: no position of {len(episodes)} games was "
+            "searched in full, so there is nothing to learn; use more of one or the other"
+        )
     run.line = Iteration(
         games=summarised(episodes),
         buffer=games.buffer.outcomes(),

@@ -37,6 +37,8 @@ class ReplayBatch:
     """int64 [B]: plies to the end of the game."""
     sides: NDArray[np.int8]
     """int8 [B]: 0 the first player to move, 1 the second."""
+    values: NDArray[np.float32] | None = None
+    """float32 [B]: the value that the search gave the position, -1 to 1."""
 
 
 class ReplayBuffer:
@@ -52,28 +54,31 @@ class ReplayBuffer:
         self.visits: NDArray[np.uint16] = np.empty((0, game.actions), np.uint16)
         self.wdl: NDArray[np.int8] = np.empty(0, np.int8)
         self.left: NDArray[np.int16] = np.empty(0, np.int16)
+        self.values: NDArray[np.float32] = np.empty(0, np.float32)
 
     def _grow(self, wanted: int) -> None:
         """Memory as it is needed: a buffer of half a million is seldom full at first."""
         if wanted <= self._room:
             return
         self._room = min(self.capacity, max(wanted, 2 * self._room, 1 << 12))
-        for name in ("codes", "visits", "wdl", "left"):
+        for name in ("codes", "visits", "wdl", "left", "values"):
             old = getattr(self, name)
             new = np.empty((self._room, *old.shape[1:]), old.dtype)
             new[: self.size] = old[: self.size]
             setattr(self, name, new)
 
     def add(self, episode: Episode) -> None:
-        """Enters the positions of a game, in its order."""
-        count = min(episode.plies, self.capacity)
+        """Enters the positions of a game that are learned, in its order."""
+        plies = np.repeat(np.arange(episode.plies), episode.counts)
+        late = plies[max(0, len(plies) - self.capacity) :]
+        count = len(late)
         self._grow(min(self.capacity, self.size + count))
         places = (self.added + np.arange(count)) % self.capacity
-        late = slice(episode.plies - count, None)
         self.codes[places] = episode.codes[late]
         self.visits[places] = episode.visits[late]
         self.wdl[places] = episode.wdl[late]
         self.left[places] = episode.left[late]
+        self.values[places] = episode.values[late]
         self.added += count
         self.size = min(self.capacity, self.size + count)
 
@@ -132,6 +137,7 @@ class ReplayBuffer:
             self.wdl[places].astype(np.int64),
             self.left[places].astype(np.int64),
             codes[:, -1],
+            self.values[places],
         )
 
     def outcomes(self) -> BufferOutcomes:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import errno
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
-from azfit.checkpoint import SUFFIX, load_checkpoint, save_checkpoint
+from azfit.checkpoint import load_checkpoint, save_checkpoint
+from azfit.checkpoint_header import SUFFIX
 from azfit.network import Network, parameter_count
 from azfit.self_play.config import SelfPlayConfig
 from azfit.self_play.config_sources import read_config
+from azfit.self_play.defaults import Choice
 from azfit.self_play.iteration import read_iterations
 from azfit.self_play.state import SelfPlayRun
 from solver.errors import CorruptTableError, FadefourError, InputError, NoRoomError
-from solver.machine import available_memory
+from solver.machine import available_cores, available_memory
 from solver.storage import write_atomically
 from solver.wording import counted
 
@@ -25,12 +28,13 @@ def check_memory(config: SelfPlayConfig) -> None:
     """Refuses a network that cannot be trained here, before anything is made for it."""
     network = config.network
     # The best, the candidate, its gradient, two moments; in a worker the best and the candidate.
-    copies = 5 + 2 * config.workers
+    workers = available_cores() if isinstance(config.workers, str) else config.workers
+    copies = 5 + 2 * workers
     least = 4 * copies * parameter_count(network)
     if least > (available := available_memory()):
         raise NoRoomError(
             f"{network.blocks} blocks of width {network.width} need at least {least / 1e9:,.1f} GB "
-            f"of memory with {counted(config.workers, 'worker')}, but only "
+            f"of memory with {counted(workers, 'worker')}, but only "
             f"{available / 1e9:,.1f} GB are free: use a smaller --width or fewer --blocks"
         )
 
@@ -58,11 +62,16 @@ def init_path(folder: Path) -> Path:
     return folder / f"init{SUFFIX}"
 
 
-def begun(config: SelfPlayConfig, folder: Path, init: Network | None) -> SelfPlayRun:
+def begun(
+    config: SelfPlayConfig, folder: Path, init: Network | None, reasons: Sequence[Choice] = ()
+) -> SelfPlayRun:
     """A new run: its config and first network are on disk."""
     init_path(folder).unlink(missing_ok=True)
     if init is not None:
         save_checkpoint(init_path(folder), init)
+    if reasons:
+        text = json.dumps([choice.to_dict() for choice in reasons], indent=1) + "\n"
+        write_atomically(folder / "choices.json", text.encode())
     text = json.dumps(config.to_dict(), indent=1) + "\n"
     write_atomically(folder / "config.json", text.encode())
     return saved(SelfPlayRun(config, folder, init))

@@ -6,7 +6,7 @@ import shlex
 from dataclasses import dataclass
 from typing import Any
 
-from azfit.checkpoint import SUFFIX
+from azfit.checkpoint_header import SUFFIX
 from azfit.self_play.iteration import read_iterations
 from azfit.self_play.state import SelfPlayRun
 from azfit.typed_json import to_json

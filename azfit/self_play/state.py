@@ -8,34 +8,48 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
-from azfit.checkpoint import (
-    FORMAT,
-    SUFFIX,
-    VERSION,
-    checkpoints_in,
-    read_tensors,
-    save_checkpoint,
-    write_tensors,
-)
+from azfit.checkpoint import load_checkpoint, read_tensors, save_checkpoint, write_tensors
+from azfit.checkpoint_header import FORMAT, SUFFIX, VERSION, checkpoints_in
 from azfit.games import Game, game_by_name
 from azfit.network import Network
-from azfit.self_play.config import SelfPlayConfig
+from azfit.resume_tensors import network_tensors, restore_network
+from azfit.self_play.config import MOST_ITERATIONS, SelfPlayConfig
 from azfit.self_play.game_files import GameFiles
 from azfit.self_play.iteration import Iteration, PhaseSeconds
 from azfit.self_play.rating_pool import Rated, thinned
-from azfit.self_play.training import Trainer, copy_of, without_prefix
+from azfit.self_play.training import Trainer, copy_of
+from azfit.typed_json import from_json
 from solver.errors import CorruptTableError
 from solver.storage import remove_litter
+from solver.wording import one_line, quoted
 
 Phase = Literal["play", "match"]
 """What comes next. Training belongs to "play": if it is cut off, it starts over."""
+
+
+@dataclass(frozen=True)
+class _Reached:
+    """How far a run has come, as the header of its state says it."""
+
+    iteration: int
+    phase: Phase
+    seconds: float
+    pool: tuple[tuple[int, float], ...]
+    line: Iteration
+
+    def __post_init__(self) -> None:
+        members = [iteration for iteration, _ in self.pool]
+        if not 0 <= self.iteration <= MOST_ITERATIONS or self.seconds < 0:
+            raise ValueError(f"iteration {self.iteration} after {self.seconds} seconds")
+        if not members or min(members) < 0 or max(members) > self.iteration:
+            raise ValueError(f"best networks of the iterations {quoted(members)}")
 
 
 class SelfPlayRun:
@@ -51,7 +65,9 @@ class SelfPlayRun:
             self.best = Network(replace(init.config, dropout=config.dropout))
             self.best.load_state_dict(init.state_dict())
         self.trainer = Trainer(copy_of(self.best), config)
-        self.games = GameFiles(folder / "games", self.game, config.buffer)
+        self.games = GameFiles(
+            folder / "games", self.game, config.buffer, config.games_per_iteration
+        )
         self.iteration = 0
         """Iterations finished."""
         self.phase: Phase = "play"
@@ -63,7 +79,8 @@ class SelfPlayRun:
 
     @property
     def candidate(self) -> Network:
-        return self.trainer.candidate
+        """As it plays: with --ema the average of its weights."""
+        return self.trainer.played
 
     @property
     def seconds(self) -> float:
@@ -93,12 +110,22 @@ class SelfPlayRun:
         """The candidate is the best from now on, and keeps learning."""
         self.iteration += 1
         self.best = copy_of(self.candidate)
-        self.pool = thinned([*self.pool, Rated(self.iteration, elo)], self.config.keep)
+        latest = max(self.config.keep, 1 + self.config.overlap)  # the one before may still play
+        self.pool = thinned([*self.pool, Rated(self.iteration, elo)], latest)
 
     def reject(self) -> None:
         """The candidate becomes the best again, with a new optimiser."""
         self.iteration += 1
         self.trainer.restart(self.best)
+
+    def player_of(self, iteration: int) -> Network:
+        """The network that plays the games of this iteration: the best when it begins or, with
+        --overlap, the best when training on the games of the one before begins."""
+        decided = max(0, iteration - self.config.overlap)
+        player = [member for member in self.pool if member.iteration <= decided][-1]
+        if player == self.pool[-1]:
+            return self.best
+        return load_checkpoint(self.best_path(player.iteration))[0]
 
     # ---- networks on disk ---------------------------------------------------------
 
@@ -131,7 +158,7 @@ class SelfPlayRun:
 
     def save(self) -> None:
         """All that the next phase depends on, except the games."""
-        tensors = {f"best.{n}": t for n, t in self.best.state_dict().items()}
+        tensors = network_tensors("best", self.best) | self.trainer.tensors()
         about = {
             "format": FORMAT,
             "version": VERSION,
@@ -142,7 +169,7 @@ class SelfPlayRun:
             "line": self.line.to_dict(),
             "network": self.best.config.to_dict(),
         }
-        write_tensors(self.state_path, tensors | self.trainer.tensors(), about)
+        write_tensors(self.state_path, tensors, about)
 
     def load(self) -> None:
         """Takes up the state that was saved last."""
@@ -154,20 +181,19 @@ class SelfPlayRun:
         try:
             self._take_up(tensors, about)
         except (RuntimeError, KeyError, TypeError, ValueError) as error:
-            reason = str(error).strip().splitlines()[-1].strip()
+            reason = one_line((str(error).strip().splitlines() or [""])[-1])
             raise CorruptTableError(
                 f"'{self.state_path}' does not fit its run, or is of another version ({reason}): "
                 f"{remedy}"
             ) from None
         self.games.load(self.iteration if self.phase == "play" else self.iteration + 1)
         self.save_best()  # a crash may have come before it, or after the best of a match to repeat
+        self.tidy()
 
     def _take_up(self, tensors: dict[str, Tensor], about: dict[str, Any]) -> None:
-        self.best.load_state_dict(without_prefix(tensors, "best."))
+        restore_network("best", self.best, tensors)
         self.trainer.take_up(tensors)
-        if about["phase"] not in ("play", "match"):
-            raise ValueError(f"phase {about['phase']!r}")
-        self.iteration, self.phase = int(about["iteration"]), about["phase"]
-        self.pool = [Rated(int(iteration), float(elo)) for iteration, elo in about["pool"]]
-        self.line = Iteration.from_dict(about["line"])
-        self._seconds_before, self._began = float(about["seconds"]), time.monotonic()
+        reached = from_json(_Reached, about)
+        self.iteration, self.phase, self.line = reached.iteration, reached.phase, reached.line
+        self.pool = [Rated(iteration, elo) for iteration, elo in reached.pool]
+        self._seconds_before, self._began = reached.seconds, time.monotonic()

@@ -12,6 +12,12 @@ from torch import Tensor
 
 from azfit.network import Network
 from azfit.objective import IGNORED, Metrics, Targets, losses, total_loss
+from azfit.resume_tensors import (
+    network_tensors,
+    optimiser_tensors,
+    restore_network,
+    restore_optimiser,
+)
 from azfit.self_play.assessment import predictions, wdl_losses
 from azfit.self_play.config import SelfPlayConfig
 from azfit.self_play.iteration import Training
@@ -24,14 +30,13 @@ from solver.errors import FadefourError
 # Positions of the buffer on which a candidate is assessed, and the number of that draw.
 LEARNED_SAMPLE, LEARNED_DRAW = 4096, 100
 
-OPTIMISER_STATE = ("step", "exp_avg", "exp_avg_sq")
-
 
 class Trainer:
-    """A candidate and its optimiser."""
+    """A candidate, its optimiser and, with --ema, the average of its weights."""
 
     def __init__(self, candidate: Network, config: SelfPlayConfig) -> None:
         self.candidate, self._config, self._pace = candidate, config, Pace()
+        self._average = copy_of(candidate) if config.ema else None
         self.optimiser = self._new_optimiser()
 
     def _new_optimiser(self) -> torch.optim.AdamW:
@@ -46,9 +51,16 @@ class Trainer:
             groups, lr=self._config.lr, weight_decay=self._config.weight_decay, fused=True
         )
 
+    @property
+    def played(self) -> Network:
+        """What plays, is judged and saved: the average, or the candidate itself."""
+        return self.candidate if self._average is None else self._average
+
     def restart(self, network: Network) -> None:
         """The candidate takes the weights of this network; its optimiser starts afresh."""
         self.candidate.load_state_dict(network.state_dict())
+        if self._average is not None:
+            self._average.load_state_dict(network.state_dict())
         self.optimiser = self._new_optimiser()
 
     # ---- an iteration -----------------------------------------------------------
@@ -92,14 +104,36 @@ class Trainer:
     def step(self, batch: ReplayBatch) -> Metrics:
         """Learns from one batch; the loss before it, and its parts."""
         targets = self._targets(batch)
-        parts = losses(self.candidate(targets.planes), targets, self._config)
+        outputs = self.candidate(targets.planes)
+        parts = losses(outputs, targets, self._config)
         total = total_loss(parts, self._config)
+        mix = self._config.value_mix
+        if mix:
+            assert batch.values is not None
+            parts["value"] = value_loss(outputs.wdl, torch.from_numpy(batch.values))
+            total = total + self._config.wdl_weight * mix * (parts["value"] - parts["wdl"])
         self.optimiser.zero_grad(set_to_none=True)
         total.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(self.candidate.parameters(), self._config.clip)
         self.optimiser.step()
+        self._follow()
         values = {name: float(value.detach()) for name, value in parts.items()}
         return {"loss": float(total.detach()), **values}
+
+    @torch.no_grad()
+    def _follow(self) -> None:
+        """The average moves towards the candidate, at first in longer strides: it would otherwise
+        be made of initial weights for many iterations."""
+        if self._average is not None:
+            kept = average_kept(self._config.ema, self._steps_taken())
+            averages = self._average.parameters()
+            for average, weight in zip(averages, self.candidate.parameters(), strict=True):
+                average.lerp_(weight, 1 - kept)
+
+    def _steps_taken(self) -> int:
+        """Since the candidate and its average were the same; the optimiser counts them."""
+        (first, *_) = self.candidate.parameters()
+        return int(self.optimiser.state[first]["step"])
 
     def _targets(self, batch: ReplayBatch) -> Targets:
         left, wdl = torch.from_numpy(batch.left), torch.from_numpy(batch.wdl)
@@ -118,30 +152,35 @@ class Trainer:
         games that have not been; the difference is what the candidate is overfitted by."""
         random = np.random.default_rng([self._config.seed, iteration, LEARNED_DRAW])
         batch = buffer.batch(random.permutation(buffer.size)[:LEARNED_SAMPLE])
-        return float(wdl_losses(predictions(self.candidate, batch.planes)[1], batch.wdl).mean())
+        return float(wdl_losses(predictions(self.played, batch.planes)[1], batch.wdl).mean())
 
     # ---- saving -----------------------------------------------------------------
 
     def tensors(self) -> dict[str, Tensor]:
         """Weights and the optimiser's state, by name."""
-        tensors = {f"candidate.{n}": t for n, t in self.candidate.state_dict().items()}
-        for name, parameter in self.candidate.named_parameters():
-            for key, value in self.optimiser.state[parameter].items():
-                tensors[f"optimiser.{key}.{name}"] = torch.as_tensor(value)
-        return tensors
+        weights = network_tensors("candidate", self.candidate)
+        if self._average is not None:
+            weights |= network_tensors("average", self._average)
+        return weights | optimiser_tensors(self.candidate, self.optimiser)
 
     def take_up(self, tensors: dict[str, Tensor]) -> None:
         """What ``tensors`` gave."""
-        self.candidate.load_state_dict(without_prefix(tensors, "candidate."))
+        restore_network("candidate", self.candidate, tensors)
+        if self._average is not None:
+            restore_network("average", self._average, tensors)
         self.optimiser = self._new_optimiser()
-        for name, parameter in self.candidate.named_parameters():
-            state = {
-                key: tensors[f"optimiser.{key}.{name}"]
-                for key in OPTIMISER_STATE
-                if f"optimiser.{key}.{name}" in tensors
-            }
-            if state:
-                self.optimiser.state[parameter] = state
+        restore_optimiser(self.candidate, self.optimiser, tensors)
+
+
+def average_kept(ema: float, steps: int) -> float:
+    """The share of itself that the average keeps at its ``steps``-th step."""
+    return min(ema, (1 + steps) / (10 + steps))
+
+
+def value_loss(wdl: Tensor, values: Tensor) -> Tensor:
+    """Mean square of win - loss, from logits [B, 3], minus the search's values [B]."""
+    chances = wdl.softmax(1)
+    return (chances[:, 0] - chances[:, 2] - values).square().mean()
 
 
 def batches(
@@ -179,11 +218,6 @@ def slowed_down(pace: Pace, threads: int) -> str:
     if threads > 1:
         advice += f" Training runs on {threads} threads; on a busy machine --threads 1 is faster."
     return f"training has slowed down from {pace.best:.3g} to {pace.latest:.3g} steps/s: {advice}"
-
-
-def without_prefix(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    """Those whose names begin with the prefix, without it."""
-    return {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
 
 
 def copy_of(network: Network) -> Network:
