@@ -1,18 +1,9 @@
 """Training data: every position in play with its exact labels, in shards.
 
-Columns, one row for each canonical position that is neither finished nor impossible (a full one
-is given with X to move; with Y to move it is the same position with the colours swapped):
-
-=========  =======  =====================================================================
-x, y       int8     [N, m] queues, oldest first, -1 for no piece
-to_move    int8     0 for X, 1 for Y
-result     int8     for the side to move: +1 win, 0 draw (endless), -1 loss
-plies      int16    to the end under best play, -1 for a draw
-optimal    uint32   bit c: placing on cell c is a best move (soonest win, draw, latest loss)
-keeping    uint32   bit c: placing on cell c keeps the result
-=========  =======  =====================================================================
-
-``solver.labels`` says what they mean, and which positions belong to the validation part.
+One row for each canonical position that is neither finished nor impossible (a full one is given
+with X to move; with Y to move it is the same position with the colours swapped).
+``solver.dataset_card`` lists the columns; ``solver.labels`` says what they mean, and which
+positions belong to the validation part.
 """
 
 from __future__ import annotations
@@ -23,114 +14,52 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from solver.checked_files import NodeTable
+from solver.dataset_card import CARD, COLUMNS, dataset_card
 from solver.errors import InputError
+from solver.export_report import PARTS, ExportOptions, ExportReport, PartCounts, Shard
 from solver.extras import need
+from solver.in_play import drawn_in_play, nodes_in_play
 from solver.index import Uint64Array, look_up_codes, node_count
 from solver.labels import Labels, is_validation, labelled
 from solver.progress import Progress, Silent
-from solver.rules import Rules
 from solver.storage import check_writable, refuse_to_write, sync_folder
-from solver.table import DenseTable
-from solver.values import FINISHED, IMPOSSIBLE
-from solver.wording import counted
 
 Columns = dict[str, NDArray[Any]]
 
 NODES_AT_A_TIME = 1 << 20
-MOST_IN_A_SHARD = 100_000_000  # a shard is put together in memory
 MOST_SHARDS = 100_000  # their names have five digits
 
-PARTS = ("train", "validation")
 PARTIAL = "fadefour-export-{}.partial"
 
 
 def columns_of(labels: Labels) -> Columns:
-    """The columns above, by name."""
-    names = ("x", "y", "to_move", "result", "plies", "optimal", "keeping")
-    return {name: getattr(labels, name) for name in names}
+    """The columns, by name."""
+    return {column.name: getattr(labels, column.name) for column in COLUMNS}
 
 
-@dataclass(frozen=True)
-class ExportOptions:
-    """What to export and how; ``sample`` None takes every position in play."""
-
-    format: str = "npz"
-    shard: int = 4_000_000
-    validation: float = 0.05
-    sample: int | None = None
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if self.format not in ("npz", "parquet"):
-            raise InputError(f"format {self.format!r}: use npz or parquet")
-        if not 1 <= self.shard <= MOST_IN_A_SHARD:
-            raise InputError(f"shard={self.shard}: use 1 to {MOST_IN_A_SHARD:,} positions")
-        if not 0 <= self.validation < 1:
-            raise InputError(f"validation={self.validation}: use a share from 0 up to 1")
-        if self.sample is not None and self.sample < 1:
-            raise InputError(f"sample={self.sample}: use at least 1 position")
-        if self.seed < 0:
-            raise InputError(f"seed={self.seed}: use 0 or more")
-
-
-@dataclass(frozen=True)
-class Shard:
-    """A file of an export."""
-
-    file: str
-    part: str
-    positions: int
-
-
-@dataclass(frozen=True)
-class ExportReport:
-    """What was exported; ``export.json`` says the same."""
-
-    rules: Rules
-    options: ExportOptions
-    table_sha256: str
-    shards: list[Shard]
-
-    def positions(self, part: str) -> int:
-        return sum(shard.positions for shard in self.shards if shard.part == part)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "rules": {**asdict(self.rules), "tag": self.rules.tag},
-            "options": asdict(self.options),
-            "table_sha256": self.table_sha256,
-            "positions": {part: self.positions(part) for part in PARTS},
-            "shards": [asdict(shard) for shard in self.shards],
-        }
-
-    def __str__(self) -> str:
-        train, validation = (f"{self.positions(part):,}" for part in PARTS)
-        return (
-            f"{train} training and {validation} validation positions in "
-            f"{counted(len(self.shards), 'shard')}"
-        )
-
-
-def _in_play(table: DenseTable) -> Iterator[Uint64Array]:
+def _in_play(table: NodeTable) -> Iterator[Uint64Array]:
     """The nodes that are neither finished nor impossible, in rising order, in batches."""
     total = node_count(table.rules)
     for first in range(0, total, NODES_AT_A_TIME):
-        values = table.bytes[first : min(first + NODES_AT_A_TIME, total)]
-        in_play = np.flatnonzero((values != FINISHED) & (values != IMPOSSIBLE))
-        yield (in_play + first).astype(np.uint64)
+        yield nodes_in_play(table, first, min(first + NODES_AT_A_TIME, total))
 
 
-def _chosen_nodes(table: DenseTable, options: ExportOptions) -> Iterator[Uint64Array]:
+def _chosen_nodes(table: NodeTable, options: ExportOptions) -> Iterator[Uint64Array]:
     """The nodes to export: all in play, or a uniform sample of them, by their number."""
     if options.sample is None:
         yield from _in_play(table)
+        return
+    if not table.has_plies:  # too many nodes to look at all of them
+        nodes = drawn_in_play(table, options.sample, options.seed)
+        for first in range(0, len(nodes), NODES_AT_A_TIME):
+            yield nodes[first : first + NODES_AT_A_TIME]
         return
     playable = sum(len(nodes) for nodes in _in_play(table))
     size = min(options.sample, playable)
@@ -150,13 +79,20 @@ class _Shards:
         self._folder, self._part, self._options = folder, part, options
         self._rows: list[Columns] = []
         self._waiting = 0
+        self._results = np.zeros(3, np.int64)  # lost, drawn, won
         self.written: list[Shard] = []
 
     def add(self, rows: Columns) -> None:
         self._rows.append(rows)
         self._waiting += len(rows["to_move"])
+        self._results += np.bincount(rows["result"].astype(np.int64) + 1, minlength=3)
         while self._waiting >= self._options.shard:
             self.flush()
+
+    @property
+    def counts(self) -> PartCounts:
+        loss, draw, win = self._results.tolist()
+        return PartCounts(win, draw, loss)
 
     def flush(self) -> None:
         """Writes one shard of what is waiting, if anything is."""
@@ -166,7 +102,8 @@ class _Shards:
             name: np.concatenate([rows[name] for rows in self._rows]) for name in self._rows[0]
         }
         size = min(self._waiting, self._options.shard)
-        name = f"{self._part}-{len(self.written):05d}.{self._options.format}"
+        name = f"{self._part}/{len(self.written):05d}.{self._options.format}"
+        (self._folder / self._part).mkdir(exist_ok=True)
         _write_shard(self._folder / name, {key: column[:size] for key, column in joined.items()})
         self.written.append(Shard(name, self._part, size))
         self._rows = [{key: column[size:] for key, column in joined.items()}]
@@ -179,6 +116,13 @@ def _write_shard(path: Path, columns: Columns) -> None:
             np.savez(out, **columns)  # type: ignore[arg-type] # stubs mistake columns for a flag
         else:
             _write_parquet(out, columns)
+        out.flush()
+        os.fsync(out.fileno())
+
+
+def _write_text(path: Path, text: str) -> None:
+    with open(path, "w", encoding="utf-8") as out:
+        out.write(text)
         out.flush()
         os.fsync(out.fileno())
 
@@ -197,9 +141,10 @@ def _write_parquet(out: BinaryIO, columns: Columns) -> None:
 
 
 def export(
-    table: DenseTable, out: Path, options: ExportOptions, progress: Progress | None = None
+    table: NodeTable, out: Path, options: ExportOptions, progress: Progress | None = None
 ) -> ExportReport:
-    """Writes the shards and ``export.json`` into a new folder, which appears when all is done."""
+    """Writes the shards, ``export.json`` and the dataset card into a new folder, which appears when
+    all is done."""
     progress = progress or Silent()
     if options.format == "parquet":
         need("pyarrow", "--format parquet", "use --format npz")
@@ -214,11 +159,21 @@ def export(
     check_writable(out)
     table.check_all()
     with _new_folder(out) as partial:
-        shards = _write_parts(table, partial, options, progress, out.name)
-        report = ExportReport(table.rules, options, table.manifest.sha256, shards)
+        parts = _write_parts(table, partial, options, progress, out.name)
+        report = ExportReport(
+            table.rules,
+            options,
+            table.manifest.sha256,
+            {part: shards.counts for part, shards in parts.items()},
+            [shard for shards in parts.values() for shard in shards.written],
+        )
         text = json.dumps(report.to_dict(), indent=1) + "\n"
-        (partial / "export.json").write_text(text)
-    progress.end(f"{sum(map(report.positions, PARTS)):>14,} positions")
+        _write_text(partial / "export.json", text)
+        _write_text(partial / CARD, dataset_card(report))
+        for part, shards in parts.items():
+            if shards.written:
+                sync_folder(partial / part)
+    progress.end(f"{report.positions:>14,} positions")
     return report
 
 
@@ -232,7 +187,11 @@ def _new_folder(out: Path) -> Iterator[Path]:
             yield partial
             sync_folder(partial)
             os.rename(partial, out)
-            sync_folder(out.parent)
+            try:
+                sync_folder(out.parent)
+            except OSError:  # a name that may be lost with the power is taken back
+                os.rename(out, partial)
+                raise
         except BaseException:
             shutil.rmtree(partial, ignore_errors=True)
             raise
@@ -241,8 +200,8 @@ def _new_folder(out: Path) -> Iterator[Path]:
 
 
 def _write_parts(
-    table: DenseTable, folder: Path, options: ExportOptions, progress: Progress, label: str
-) -> list[Shard]:
+    table: NodeTable, folder: Path, options: ExportOptions, progress: Progress, label: str
+) -> dict[str, _Shards]:
     parts = {part: _Shards(folder, part, options) for part in PARTS}
     progress.begin(label, node_count(table.rules), "node")
     for number, nodes in enumerate(_chosen_nodes(table, options)):
@@ -253,4 +212,4 @@ def _write_parts(
         progress.reach(min((number + 1) * NODES_AT_A_TIME, node_count(table.rules)))
     for shards in parts.values():
         shards.flush()
-    return [shard for shards in parts.values() for shard in shards.written]
+    return parts

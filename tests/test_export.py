@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import multiprocessing
 import os
@@ -11,6 +12,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +20,13 @@ import brute_force
 import numpy as np
 import pytest
 from command_line import SCRIPT, VARIANT33
+from conftest import KilledAtLine, run_cli
 from mismatched_counting import canonical
 from plain_moves import Truth, goodness, in_play, moves_of
 
 import solver.export
+from solver import DenseTable, Rules
+from solver.table import table_path
 
 CHILD = multiprocessing.get_context("fork")
 Fadefour = Callable[..., Any]
@@ -110,8 +115,8 @@ def test_the_split_depends_on_nothing_but_the_position(
 def same_files(first: Path, second: Path) -> bool:
     def arrays(folder: Path) -> dict[str, bytes]:
         return {
-            f"{path.name}/{name}": column.tobytes()
-            for path in folder.glob("*.npz")
+            f"{path.relative_to(folder)}/{name}": column.tobytes()
+            for path in folder.glob("*/*.npz")
             for name, column in read_shard(path).items()
         }
 
@@ -136,17 +141,19 @@ def left_by_killed(folder: Path) -> list[Path]:
     return sorted(folder.glob("fadefour-export-*.partial"))
 
 
+def export_some(data: Path, out: Path) -> None:
+    rules = Rules(3, 3, 3)
+    with DenseTable(table_path(data, rules), rules) as table:
+        solver.export.export(table, out, solver.export.ExportOptions(sample=200, shard=100))
+
+
 def test_an_export_killed_at_any_moment_leaves_no_half_folder(
-    solved33: Path, tmp_path: Path, fadefour: Fadefour, killed_at_line: Callable[..., bool]
+    solved33: Path, tmp_path: Path, killed_at_line: KilledAtLine
 ) -> None:
     whole, out = tmp_path / "whole", tmp_path / "out"
-    options = ("--sample", "200", "--shard", "100")
-    export(fadefour, solved33, whole, *options)
-    killed = 0
-    while (
-        killed_at_line(7 * killed, solver.export, lambda: export(fadefour, solved33, out, *options))
-        and not out.exists()
-    ):
+    export_some(solved33, whole)
+    killed, work = 0, partial(export_some, solved33, out)
+    while killed_at_line(7 * killed, solver.export, work) and not out.exists():
         killed += 1
     assert killed > 10
     assert same_files(whole, out)
@@ -238,7 +245,7 @@ def test_without_pyarrow_parquet_is_refused_with_the_way_to_get_it(
     command = ("export", *VARIANT33, "--data", solved33, "--out", tmp_path / "out")
     ended = fadefour(*command, "--format", "parquet")
     assert (ended.code, list(tmp_path.iterdir())) == (2, [])
-    assert "needs pyarrow: run 'pip install" in ended.err and "--format npz" in ended.err
+    assert "needs pyarrow: run 'make parquet'" in ended.err and "--format npz" in ended.err
 
 
 @pytest.mark.parametrize("file_format", ["npz", "parquet"])
@@ -259,3 +266,22 @@ def test_a_full_disk_in_export_is_one_line_and_leaves_nothing(
     assert (ended.returncode, ended.stdout) == (2, "")
     assert re.fullmatch(r"fadefour: no room to write '.*out' [^\n]+\n", ended.stderr)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_export_that_fails_at_its_very_end_leaves_nothing(
+    solved33: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder was there, called not written, and in the way of the next export."""
+
+    def fail_outside(folder: Path, sync: Any = solver.export.sync_folder) -> None:
+        if folder == tmp_path:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        sync(folder)
+
+    command = ("export", *VARIANT33, "--data", solved33, "--out", tmp_path / "out", "--json")
+    with monkeypatch.context() as patch:
+        patch.setattr(solver.export, "sync_folder", fail_outside)
+        ended = run_cli(*command)
+    assert ended.code == 2 and "Input/output error" in ended.err
+    assert list(tmp_path.iterdir()) == []
+    assert run_cli(*command).code == 0
