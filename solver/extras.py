@@ -7,8 +7,24 @@ from pathlib import Path
 
 from solver.errors import InputError
 
-_ROOT = Path(__file__).resolve().parent.parent
-_MAKE = {"matplotlib": "make build", "torch": "make learn", "safetensors": "make learn"}
+# Whether this is a checkout of fadefour, where make installs; else pip has installed it.
+IN_CHECKOUT = (Path(__file__).resolve().parents[1] / "csrc" / "build.py").exists()
+
+# The extra (pyproject.toml) that brings a package; the Makefile has a target of the same name.
+EXTRAS = {
+    "matplotlib": "plot",
+    "pyarrow": "parquet",
+    "torch": "learn",
+    "safetensors": "learn",
+    "onnx": "learn",
+    "onnxruntime": "learn",
+    "open_spiel": "openspiel",
+    "pettingzoo": "pettingzoo",
+    "starlette": "serve",
+    "uvicorn": "serve",
+    "httptools": "serve",
+    "ray": "cluster",
+}
 
 
 def need(package: str, what: str, otherwise: str = "") -> None:
@@ -19,13 +35,12 @@ def need(package: str, what: str, otherwise: str = "") -> None:
 
 def missing(package: str, what: str, otherwise: str = "") -> InputError:
     """The error that names what needs the package, how to get it, and what to do without it."""
-    remedies = [install(package), *([otherwise] if otherwise else [])]
+    remedies = [f"run {install(EXTRAS[package])}", *([otherwise] if otherwise else [])]
     return InputError(f"{what} needs {package}: {', or '.join(remedies)}")
 
 
-def install(package: str) -> str:
-    """The command that installs a package: by make in a checkout of fadefour, else by pip."""
-    if not (_ROOT / "Makefile").exists():
-        return f"run 'pip install {package}'"
-    pip = f"'pip install -c constraints.txt {package}'"
-    return f"run '{_MAKE[package]}' or {pip}" if package in _MAKE else f"run {pip}"
+def install(extra: str) -> str:
+    """The commands that install an extra: in a checkout make or pip, else pip."""
+    if IN_CHECKOUT:
+        return f"'make {extra}' or pip install -c constraints.txt -e '.[{extra}]'"
+    return f"pip install 'fadefour[{extra}]'"

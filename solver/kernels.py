@@ -12,15 +12,13 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from solver.errors import FadefourError, InputError
+from solver.errors import InputError
+from solver.kernel_builds import load_kernels
 from solver.machine import available_cores
 from solver.rules import Rules
 
-try:
-    from solver._kernels import ffi as ffi
-    from solver._kernels import lib as lib
-except ImportError as error:  # pragma: no cover - depends on the installation
-    raise FadefourError(f"the C kernels are not built ({error}): run 'make build'") from error
+_kernels = load_kernels("solver")
+ffi, lib = _kernels.ffi, _kernels.lib
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -41,6 +39,11 @@ def check_threads(threads: int | None) -> int:
 @cache
 def index_of(rules: Rules) -> Any:
     """The C index of a variant; immutable, so it is made once and shared by all threads."""
+    return new_index(rules, ffi, lib)
+
+
+def new_index(rules: Rules, ffi: Any, lib: Any) -> Any:
+    """An index for the kernels of one extension module; those of another do not take it."""
     index = ffi.new("ff_index *")
     status = lib.ff_index_init(index, rules.n, rules.m, rules.k)
     if status != lib.FF_OK:
@@ -61,6 +64,7 @@ def pointer(array: NDArray[Any], dtype: type[np.generic], count: int) -> Any:
         np.uint8: "uint8_t",
         np.int8: "int8_t",
         np.int16: "int16_t",
+        np.uint16: "uint16_t",
         np.uint32: "uint32_t",
         np.uint64: "uint64_t",
     }
