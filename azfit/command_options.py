@@ -11,18 +11,10 @@ from typing import Any
 import click
 
 from azfit.games import DropOldest, Game
-from azfit.loading import SHIPPED as SHIPPED
-from azfit.loading import checkpoint_path as checkpoint_path
-from azfit.loading import need_torch as need_torch
-from solver.command_options import Command, data_option
-from solver.command_options import NamedPath as NamedPath
-from solver.command_options import WholeNumber as WholeNumber
+from azfit.search_config import MOST_SIMS
+from solver.command_options import Command, NamedPath, WholeNumber, data_option
 from solver.errors import InputError
 from solver.rules import Rules
-
-MOST_SIMS = 10_000_000
-MOST_SEED = 2**63 - 1
-
 
 sims_option = click.option(
     "--sims",
@@ -31,15 +23,17 @@ sims_option = click.option(
 )
 
 
-def seed_option(of: str) -> Callable[[Command], Command]:
-    """--seed; of: what it seeds, in words."""
-    return click.option(
-        "--seed",
-        type=WholeNumber(0, MOST_SEED),
-        default=0,
-        show_default=True,
-        help=f"Seed of {of}.",
-    )
+prove_option = click.option(
+    "--prove", is_flag=True, help="Let the search prove wins, losses and draws, and play by them."
+)
+
+lcb_option = click.option(
+    "--lcb",
+    type=click.FloatRange(0, 100),
+    default=0.0,
+    help="Play the move with the highest lower bound, this many standard errors below its value.  "
+    "[default: the most visited move]",
+)
 
 
 def run_option(holds: str) -> Callable[[Command], Command]:

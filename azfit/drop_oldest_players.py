@@ -9,23 +9,27 @@ ever occur. It costs one look-up per position, about a tenth of a microsecond.
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from azfit.games import DropOldest, States, game_by_name
-from azfit.players import Choices, Player, Plies, draw, equal_chances
+from azfit.games import DropOldest, State, States, game_by_name
+from azfit.players import Choices, Opinion, Player, Plies, draw, equal_chances
+from solver.checked_files import NodeTable
 from solver.errors import InputError
 from solver.index import find_nodes, symmetry_of
 from solver.labels import labelled
 from solver.playout import Positions, cells_of
+from solver.probing import Table
 from solver.rules import Rules
-from solver.table import DenseTable, Table
+from solver.table import DenseTable
 
 Nodes = NDArray[np.uint64]
 Transforms = NDArray[np.uint8]
-Masks = NDArray[np.uint32]
 
 
 # ---- the game behind a player, and its states ---------------------------------------------------
@@ -82,6 +86,37 @@ class CanonicalPlayer(Player):
         choices = self.inner.choose(game.states_of_nodes(nodes), plies)
         return _carried_back(choices, transforms, game.rules)
 
+    def choose_many(self, batches: Iterable[States]) -> Iterator[Choices]:
+        game = self._drop_oldest
+        asked: deque[Transforms] = deque()
+
+        def canonical() -> Iterator[States]:
+            for states in batches:
+                nodes, transforms = nodes_of_states(game, states)
+                asked.append(transforms)
+                yield game.states_of_nodes(nodes)
+
+        for choices in self.inner.choose_many(canonical()):
+            yield _carried_back(choices, asked.popleft(), game.rules)
+
+    def opinion(self, state: State, watch: Callable[[], object] = lambda: None) -> Opinion:
+        game = self._drop_oldest
+        nodes, transforms = nodes_of_states(game, state[None])
+        said = self.inner.opinion(game.states_of_nodes(nodes)[0], watch)
+
+        def shown(entries: NDArray[Any]) -> NDArray[Any]:
+            row: NDArray[Any] = by_cell_shown(entries[None], transforms, game.rules)[0]
+            return row
+
+        symmetry = symmetry_of(game.rules)
+        return replace(
+            said,
+            action=int(symmetry.image[symmetry.inverse[transforms[0]], said.action]),
+            policy=shown(said.policy),
+            visits=None if said.visits is None else shown(said.visits),
+            means=None if said.means is None else shown(said.means),
+        )
+
 
 def on_canonical_boards(player: Player) -> Player:
     """The player to ask about boards that are canonical already: the same moves, sooner."""
@@ -94,19 +129,38 @@ def _carried_back(choices: Choices, transforms: Transforms, rules: Rules) -> Cho
     actions = symmetry.image[symmetry.inverse[transforms], choices.actions].astype(np.int32)
     chances = choices.chances
     if chances is not None:
-        chances = np.take_along_axis(chances, symmetry.image[transforms].astype(np.intp), axis=1)
+        chances = by_cell_shown(chances, transforms, rules)
     return replace(choices, actions=actions, chances=chances)
+
+
+def by_cell_shown(rows: NDArray[Any], transforms: Transforms | None, rules: Rules) -> NDArray[Any]:
+    """Entries [N, cells] for the cells of canonical boards as entries for those of the boards that
+    ``transforms`` made canonical; None: the boards were canonical."""
+    if transforms is None:
+        return rows
+    return np.take_along_axis(rows, symmetry_of(rules).image[transforms].astype(np.intp), axis=1)
 
 
 # ---- the table's play ---------------------------------------------------------------------------
 
 
-def dense(table: Table) -> DenseTable:
-    """The table, if it is the dense one that labels need."""
-    if not isinstance(table, DenseTable):
+def by_node(table: Table) -> NodeTable:
+    """The table, if it is one that labels can be read from."""
+    if not isinstance(table, NodeTable):
         raise InputError(
             f"{table.name} lists records: use the dense table, solved_{table.rules.name}.table"
         )
+    return table
+
+
+def dense(table: Table) -> DenseTable:
+    """The table, if it is the dense one, for what needs plies."""
+    if not by_node(table).has_plies:
+        raise InputError(
+            f"{table.name} has results without plies, which are not enough to play or to judge by "
+            f"plies: use the dense table, solved_{table.rules.name}.table"
+        )
+    assert isinstance(table, DenseTable)
     return table
 
 
@@ -123,16 +177,11 @@ class TablePlayer(Player):
     def choose(self, states: States, plies: Plies | None = None) -> Choices:
         nodes, transforms = nodes_of_states(self._drop_oldest, states)
         labels = labelled(self._table, nodes)
-        best = self._on_boards(labels.optimal, transforms)
+        rules = self._table.rules
+        best = by_cell_shown(cells_of(labels.optimal, rules), transforms, rules)
         wdl = np.zeros((len(nodes), 3), np.float32)
         wdl[np.arange(len(nodes)), 1 - labels.result] = 1
         steps = np.maximum(labels.plies, 0).astype(np.float32)
         if self._rng is None:
             return Choices(best.argmax(axis=1).astype(np.int32), wdl, steps)
         return Choices(draw(best, self._rng), wdl, steps, chances=equal_chances(best))
-
-    def _on_boards(self, masks: Masks, transforms: Transforms) -> NDArray[np.bool_]:
-        """Sets of cells of canonical boards as sets on the boards shown, bool [N, cells]."""
-        rules = self._table.rules
-        image = symmetry_of(rules).image[transforms].astype(np.intp)
-        return np.take_along_axis(cells_of(masks, rules), image, axis=1)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -17,10 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from azfit.kernels import checked, ffi, index_of, lib, pointer
-from solver.connect4 import Connect4Position
+from solver.connect4 import COLUMN_BITS, Connect4Position, Connect4Stones
 from solver.errors import InputError
+from solver.gomoku import GomokuPosition
 from solver.index import check_arrays, check_nodes
 from solver.rules import Position, Rules
+from solver.wording import quoted
 
 State: TypeAlias = NDArray[np.uint8]
 """uint8 [state_bytes]."""
@@ -74,6 +76,15 @@ class Game:
     def __repr__(self) -> str:
         return f"game_by_name({self.name!r})"
 
+    def __reduce__(self) -> tuple[Callable[[str], Game], tuple[str]]:
+        """A copy, in this process or another, is the game of the same name."""
+        return game_by_name, (self.name,)
+
+    @property
+    def plane_names(self) -> list[str]:
+        """What each plane of ``planes`` shows."""
+        return ["the mover's stones", "the opponent's stones"]
+
     # ---- one state --------------------------------------------------------------
 
     def start(self) -> State:
@@ -83,8 +94,8 @@ class Game:
         return state
 
     def state(self, position: Any) -> State:
-        """The state of a position as the solver of this game writes it, uint8 [state_bytes]."""
-        raise InputError(f"{self.name} has no solver and so no {position!r}: give a state")
+        """The state of a position as people write it in this game, uint8 [state_bytes]."""
+        raise InputError(f"{self.name} does not know {position!r}: give a state")
 
     def legal_moves(self, state: State) -> list[int]:
         """The legal actions in rising order; none once the game is over."""
@@ -191,6 +202,12 @@ class Game:
         lib.ff_fill_planes(self.kernel, pointer(states), len(states), carried, pointer(planes))
         return planes
 
+    def planes_seen_by(self, side: int, state: State) -> NDArray[np.float32]:
+        """Features float32 [planes, rows, columns] with the pieces of ``side`` first, whoever is to
+        move; for the side to move they are those of ``planes``."""
+        planes: NDArray[np.float32] = self.planes(self._single(state))[0]
+        return planes if side == self.to_move(state) else np.roll(planes, len(planes) // 2, axis=0)
+
     def carry_policy(self, policy: NDArray[Any], transforms: NDArray[np.uint8]) -> NDArray[Any]:
         """Policies [count, actions], each carried by its transform (uint8 [count])."""
         carried = np.empty_like(policy)
@@ -247,6 +264,14 @@ class DropOldest(Game):
         if lib.ff_drop_oldest_init(kernel, n, m, k) != lib.FF_OK:
             raise InputError(f"{self.rules}: the kernels refuse these rules")
         super().__init__(kernel)
+
+    @property
+    def plane_names(self) -> list[str]:
+        return [
+            f"the {owner}'s piece that leaves with the {owner}'s move {number} from now"
+            for owner in ("mover", "opponent")
+            for number in range(1, self.rules.m + 1)
+        ]
 
     def state(self, position: Position) -> State:
         """The state of a position, uint8 [state_bytes]."""
@@ -315,8 +340,21 @@ class Connect4(Game):
         state: State = self.decode(code)[0]
         return state
 
+    def stones(self, state: State) -> Connect4Stones:
+        """The stones of a state, for the solver."""
+        code = self.encode(self._single(state))[0]
+        cells, side = code[:-1], int(code[-1])
+        first, second = (_bitboard(cells == owner) for owner in (1, -1))
+        return Connect4Stones(second if side else first, first | second)
+
     def _name(self, action: int) -> str:
         return str(action + 1)
+
+
+def _bitboard(cells: NDArray[np.bool_]) -> int:
+    """Cells by row * 7 + column as the solver numbers them: column * 7 + row."""
+    occupied = np.flatnonzero(cells).tolist()
+    return sum(1 << (cell % 7 * COLUMN_BITS + cell // 7) for cell in occupied)
 
 
 class Gomoku(Game):
@@ -329,14 +367,41 @@ class Gomoku(Game):
             raise InputError(f"Gomoku on {size} lines: use one of {sizes}")
         super().__init__(kernel)
 
+    def state(self, position: GomokuPosition) -> State:
+        """The state of a position on a board of this size, uint8 [state_bytes]."""
+        if not isinstance(position, GomokuPosition) or position.size != self.rows:
+            raise InputError(f"{position!r} is not a position of {self.name}")
+        code = np.append(position.cells, np.int8(position.to_move))
+        state: State = self.decode(code[None])[0]
+        return state
+
 
 @cache
 def game_by_name(name: str) -> Game:
     """The game of this identifier: ``drop-4-4-4`` (n, m, k), ``connect4``, ``gomoku-15``."""
-    if drop := re.fullmatch(r"drop-(\d+)-(\d+)-(\d+)", name):
+    if drop := re.fullmatch(f"drop-{_NUMBER}-{_NUMBER}-{_NUMBER}", name):
         return DropOldest(*map(int, drop.groups()))
     if name == "connect4":
         return Connect4()
-    if gomoku := re.fullmatch(r"gomoku-(\d+)", name):
+    if gomoku := re.fullmatch(f"gomoku-{_NUMBER}", name):
         return Gomoku(int(gomoku[1]))
-    raise InputError(f"game {name!r}: use drop-N-M-K, connect4 or gomoku-SIZE")
+    raise InputError(f"game {quoted(name)}: use drop-N-M-K, connect4 or gomoku-SIZE")
+
+
+_NUMBER = "(0|[1-9][0-9]{0,8})"  # one spelling for each: a game has one name
+
+GAME_NUMBERS = ("n", "m", "k", "size")
+
+
+def full_name(game: Any, numbers: dict[str, int]) -> Any:
+    """ "drop" with n, m, k, or "gomoku" with size, as ``game_by_name`` takes it. Without a name the
+    game is drop-oldest."""
+    if game in (None, "drop") and "size" not in numbers:
+        n, m = numbers.get("n", 4), numbers.get("m", 4)
+        return f"drop-{n}-{m}-{numbers.get('k', n)}"
+    if game == "gomoku" and not numbers.keys() - {"size"}:
+        return f"gomoku-{numbers.get('size', 15)}"
+    if numbers:
+        given = ", ".join(f"{name}={value}" for name, value in numbers.items())
+        raise InputError(f"{given}: n, m and k are for drop, size is for gomoku")
+    return game

@@ -7,8 +7,6 @@ Runtime); bench/inference_speed.py times them.
 from __future__ import annotations
 
 import importlib.util
-import io
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +17,7 @@ from torch import Tensor, nn
 
 from azfit.kernels import checked
 from azfit.network import Network
+from azfit.onnx_model import onnx_bytes
 from azfit.torch_threads import ThreadChoice, choose_threads
 from solver.errors import FadefourError, InputError
 from solver.extras import missing
@@ -135,24 +134,6 @@ def _compiled_run(readout: Readout, threads: int | None) -> Run:
     return run
 
 
-def onnx_bytes(network: Network) -> bytes:
-    """The network as an ONNX model: planes -> policy, wdl, steps; the batch size is free."""
-    example = torch.zeros((2, *network.game.plane_shape))
-    out = io.BytesIO()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the exporter warns of its own future
-        torch.onnx.export(
-            Readout(network).eval(),
-            (example,),
-            out,  # type: ignore[arg-type] # the stubs know of file names only
-            input_names=["planes"],
-            output_names=["policy", "wdl", "steps"],
-            dynamic_axes={name: {0: "batch"} for name in ("planes", "policy", "wdl", "steps")},
-            dynamo=False,
-        )
-    return out.getvalue()
-
-
 def _onnx_run(readout: Readout, threads: int | None) -> Run:
     try:
         import onnxruntime as ort
@@ -163,7 +144,9 @@ def _onnx_run(readout: Readout, threads: int | None) -> Run:
     # As torch's threads (azfit/__init__.py): what waits leaves the processor to others.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     session = ort.InferenceSession(
-        onnx_bytes(readout.network), options, providers=["CPUExecutionProvider"]
+        onnx_bytes(readout, readout.network.game.plane_shape, ("policy", "wdl", "steps")),
+        options,
+        providers=["CPUExecutionProvider"],
     )
 
     def run(planes: Floats) -> tuple[Floats, Floats, Floats]:

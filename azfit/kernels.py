@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from solver.errors import FadefourError, InputError
+from solver.kernel_builds import load_kernels
+from solver.kernels import new_index
 from solver.rules import Rules
 
-try:
-    from azfit._kernels import ffi, lib
-except ImportError as error:  # pragma: no cover - depends on the installation
-    raise FadefourError(f"the C kernels are not built ({error}): run 'make build'") from error
+_kernels = load_kernels("azfit")
+ffi, lib = _kernels.ffi, _kernels.lib
 
 __all__ = ["checked", "ffi", "index_of", "lib", "pointer"]
 
@@ -23,6 +22,7 @@ C_TYPES = {
     np.dtype(np.int8): "int8_t[]",
     np.dtype(np.uint8): "uint8_t[]",
     np.dtype(np.int32): "int32_t[]",
+    np.dtype(np.uint16): "uint16_t[]",
     np.dtype(np.uint32): "uint32_t[]",
     np.dtype(np.uint64): "uint64_t[]",
 }
@@ -54,9 +54,5 @@ def pointer(array: NDArray[Any]) -> Any:
 
 @cache
 def index_of(rules: Rules) -> Any:
-    """The C index of a variant; immutable, so it is made once and shared by all threads."""
-    index = ffi.new("ff_index *")
-    status = lib.ff_index_init(index, rules.n, rules.m, rules.k)
-    if status != lib.FF_OK:
-        raise InputError(f"{rules}: the kernels refuse these rules (code {status})")
-    return index
+    """``solver.kernels.index_of`` for the kernels of this half."""
+    return new_index(rules, ffi, lib)

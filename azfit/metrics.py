@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from solver.errors import CorruptTableError, MissingTableError
 from solver.storage import read_bytes
+
+if TYPE_CHECKING:
+    from azfit.event_file import EventFile
 
 MOST_BYTES = 1 << 28  # a line has a few KB, a run a few thousand lines
 
@@ -43,13 +46,13 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
     return [entries for _, entries in numbered_metrics(path)]
 
 
-def tensorboard(folder: Path, purge_step: int | None = None) -> Any:
-    """A writer of events for TensorBoard; None where it is not installed.
+def tensorboard(folder: Path, hide_from: int | None = None) -> EventFile | None:
+    """A file of events for TensorBoard; None where it is not installed.
 
-    purge_step: events of this step and later ones, written before, are hidden.
+    hide_from: events of this step and later ones, written before, are hidden.
     """
     try:
-        from torch.utils.tensorboard import SummaryWriter
+        from azfit.event_file import EventFile
     except ImportError:
         return None
-    return SummaryWriter(str(folder / "tensorboard"), purge_step=purge_step)
+    return EventFile(folder / "tensorboard", hide_from)

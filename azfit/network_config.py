@@ -52,9 +52,9 @@ class NetworkConfig:
     @classmethod
     def from_dict(cls, entries: dict[str, Any]) -> NetworkConfig:
         """Refuses names it does not know, so that a config of another version is not misread."""
-        unknown = set(entries) - set(cls.__dataclass_fields__)
+        unknown = sorted(set(entries) - set(cls.__dataclass_fields__))
         if unknown:
-            raise InputError(f"network config has unknown entries: {', '.join(sorted(unknown))}")
+            raise InputError(f"network config has unknown entries: {shown(', '.join(unknown))}")
         return cls(**entries)
 
 

@@ -15,7 +15,7 @@ treated alike, and the table's perfect play.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,10 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from azfit.games import Game, Result, State, States
-from azfit.search import Evaluator, Search
+from azfit.search import Evaluation, Evaluator, Search
 from azfit.search_config import SearchConfig
 from solver.connect4 import Connect4Position
 from solver.errors import FadefourError, InputError
+from solver.gomoku import GomokuPosition
 from solver.rules import Position
 
 Actions = NDArray[np.int32]
@@ -57,6 +58,24 @@ class Choices:
     another order (another batch size, another machine) may swap moves that are nearly equal."""
     chances: NDArray[np.float64] | None = None
     """float64 [N, actions]: how likely each move was, for a player that draws its moves."""
+
+
+@dataclass(frozen=True)
+class Opinion:
+    """What a network says about one state, and what its search found."""
+
+    action: int
+    """The move it plays."""
+    policy: Floats
+    """float32 [actions]: probabilities, 0 for moves that are not legal."""
+    wdl: Floats
+    """float32 [3]: probabilities of win, draw, loss for the side to move."""
+    steps: float
+    """Expected plies to the end."""
+    visits: NDArray[np.uint32] | None = None
+    """uint32 [actions]: of a search; None without one."""
+    means: Floats | None = None
+    """float32 [actions]: mean values of the search for the side to move, 0 without a visit."""
 
 
 @dataclass(frozen=True)
@@ -101,16 +120,27 @@ class Player(ABC):
         that reaches its ply cap as a draw; nothing else depends on it.
         """
 
-    def move(self, position: State | Position | Connect4Position) -> int:
+    def choose_many(self, batches: Iterable[States]) -> Iterator[Choices]:
+        """Moves for each batch of states, in order; some players work on several at a time."""
+        return map(self.choose, batches)
+
+    def move(self, position: State | Position | Connect4Position | GomokuPosition) -> int:
         """The move in one position, as an action of the game (``game.action_name`` names it).
 
         position: a state, or of drop-oldest a ``Position``, of Connect Four a
-        ``Connect4Position``.
+        ``Connect4Position``, of Gomoku a ``GomokuPosition``.
         """
         state = position if isinstance(position, np.ndarray) else self.game.state(position)
         if self.game.result(state) != Result.GOING_ON:
             raise InputError("the game is over: there is no move to choose")
         return int(self.choose(state[None]).actions[0])
+
+    def opinion(self, state: State, watch: Callable[[], object] = lambda: None) -> Opinion:
+        """All that a player with a network has to say about one state in play.
+
+        watch: called before each evaluation of the network; what it raises ends the search.
+        """
+        raise InputError(f"{self.name} has no network, and so no opinion")
 
     @property
     def info(self) -> PlayerInfo:
@@ -127,29 +157,39 @@ class NetworkPlayer(Player):
         *,
         name: str = "network",
         sha256: str | None = None,
-        batch: int = BATCH,
     ) -> None:
         super().__init__(game, name)
-        self.sha256, self._evaluator, self._batch = sha256, evaluator, batch
+        self.sha256, self._evaluator = sha256, evaluator
 
     def choose(self, states: States, plies: Plies | None = None) -> Choices:
-        parts = [self._evaluate(states[rows]) for rows in _batches(len(states), self._batch)]
-        return _joined(parts)
+        return _joined([self._evaluate(states[rows]) for rows in _batches(len(states), BATCH)])
 
     def _evaluate(self, states: States) -> Choices:
+        masked, value, steps = self._masked(states)
+        actions = masked.argmax(axis=1)
+        rows = np.arange(len(actions))
+        best = masked[rows, actions]
+        masked[rows, actions] = -np.inf
+        margin = (best - masked.max(axis=1)).astype(np.float32)
+        return Choices(actions.astype(np.int32), _wdl(value), steps, margin)
+
+    def _masked(self, states: States) -> tuple[Floats, Floats, Floats | None]:
+        """Logits, -inf for moves that are not legal; value and steps."""
         logits, value, steps = self._evaluator(self.game.planes(states))
         legal = self.game.legal_masks(states)
         if not legal.any(axis=1).all():
             raise InputError(f"{self.name}: a game is over, there is no move to choose")
         masked = np.where(legal, logits, -np.inf)
-        actions = masked.argmax(axis=1)
-        rows = np.arange(len(actions))
-        best = masked[rows, actions]
-        if not np.isfinite(best).all() or not np.isfinite(value).all():
+        if not np.isfinite(masked.max(axis=1)).all() or not np.isfinite(value).all():
             raise FadefourError(f"{self.name} gives numbers that are not finite: retrain it")
-        masked[rows, actions] = -np.inf
-        margin = (best - masked.max(axis=1)).astype(np.float32)
-        return Choices(actions.astype(np.int32), _wdl(value), steps, margin)
+        return masked, value, steps
+
+    def opinion(self, state: State, watch: Callable[[], object] = lambda: None) -> Opinion:
+        watch()
+        masked, value, steps = self._masked(state[None])
+        weights = np.exp(masked[0] - masked[0].max())
+        policy = np.asarray(weights / weights.sum(), np.float32)
+        return Opinion(int(masked[0].argmax()), policy, *_known(_wdl(value), steps))
 
 
 class SearchPlayer(Player):
@@ -169,7 +209,8 @@ class SearchPlayer(Player):
         sha256: str | None = None,
     ) -> None:
         """config: of its options those for noise, temperature and reuse are not used."""
-        super().__init__(game, f"{name} + {config.sims} sims")
+        how = ", prove" * config.prove + f", lcb {config.lcb:g}" * bool(config.lcb)
+        super().__init__(game, f"{name} + {config.sims} sims{how}")
         self.sims, self.sha256, self._evaluator = config.sims, sha256, evaluator
         self._config = config.for_matches()
         self._search: Search | None = None
@@ -180,10 +221,25 @@ class SearchPlayer(Player):
         parts = [self._run(states[rows], numbers[rows]) for rows in _batches(len(states), trees)]
         return _joined(parts)
 
-    def _run(self, states: States, plies: Plies) -> Choices:
+    def opinion(self, state: State, watch: Callable[[], object] = lambda: None) -> Opinion:
+        def evaluate(planes: Floats) -> Evaluation:
+            watch()
+            return self._evaluator(planes)
+
+        choices = self._run(state[None], np.zeros(1, np.int64), evaluate)
+        assert self._search
+        return Opinion(
+            int(choices.actions[0]),
+            self._search.priors()[0],
+            *_known(choices.wdl, choices.steps),
+            self._search.visits()[0],
+            self._search.action_values()[0],
+        )
+
+    def _run(self, states: States, plies: Plies, evaluator: Evaluator | None = None) -> Choices:
         if self._search is None or self._search.trees != len(states):
             self._search = Search(self.game, len(states), self._config)
-        search, opinion = self._search, _RootOpinion(self._evaluator)
+        search, opinion = self._search, _RootOpinion(evaluator or self._evaluator)
         search.reset(states, plies=plies, seeds=0)
         search.run(opinion)
         actions = search.choose(temperature=0.0)
@@ -256,6 +312,12 @@ def _joined(parts: Sequence[Choices]) -> Choices:
         whole([part.steps for part in parts]),
         whole([part.margin for part in parts]),
     )
+
+
+def _known(wdl: Floats | None, steps: Floats | None) -> tuple[Floats, float]:
+    """Win, draw, loss and plies of one state, as a network gives them."""
+    assert wdl is not None and steps is not None, "an evaluator without these heads"
+    return wdl[0], float(steps[0])
 
 
 def _wdl(value: Floats) -> Floats | None:

@@ -1,7 +1,7 @@
 """How many threads torch should run on: measured, for it depends on the work and on the machine.
 
     choice = choose_threads(lambda: evaluator(planes), most=available_cores())
-    print(choice)          # 2 threads: 14.5 calls/s (1 thread: 9.2)
+    print(choice.describe("calls"))         # 2 threads: 14.5 calls/s (1 thread: 9.2)
 
 A small network is slower on many threads than on one, and on a machine that does other work every
 thread waits for the slowest. (How the threads wait is set in ``azfit/__init__.py``.)
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from solver.wording import counted
 
-# A thread more has to pay: among counts that are about as fast as the fastest, take the fewest.
+# Another thread has to pay off: of the counts about as fast as the fastest, take the least.
 WORTH_A_THREAD = 1.1
 
 MEASURED_SECONDS = 0.5
@@ -29,7 +29,7 @@ class ThreadChoice:
     threads: int
     rates: dict[int, float]
 
-    def describe(self, unit: str = "calls") -> str:
+    def describe(self, unit: str) -> str:
         """In words: ``2 threads: 14.5 steps/s (1 thread: 9.2)``."""
         chosen = counted(self.threads, "thread")
         if not self.rates:
@@ -40,9 +40,6 @@ class ThreadChoice:
             if threads != self.threads
         )
         return f"{chosen}: {self.rates[self.threads]:.3g} {unit}/s ({others})"
-
-    def __str__(self) -> str:
-        return self.describe()
 
 
 def choose_threads(
@@ -91,7 +88,7 @@ class Pace:
         self._steps, self._seconds = 0, 0.0
 
     def took(self, seconds: float) -> bool:
-        """Counts a step; True if with it ends a window of steps that were slow."""
+        """Counts a step; True if it ends a window in which steps were slow."""
         self._steps += 1
         self._seconds += seconds
         if self._seconds < self.WINDOW_SECONDS:

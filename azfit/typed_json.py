@@ -3,9 +3,10 @@
     score = from_json(Score, json.loads(text))
     text = json.dumps(to_json(score))
 
-A field is a number, a text, a truth value, another dataclass, a tuple, a ``dict[str, ...]``, or one
-of these or None. A field that is None is left out of the object, and one with a default may be
-missing from it. Keys that no field has are ignored: a later version may have written them.
+A field is a number, a text, one of several texts, a truth value, another dataclass, a tuple, a
+``dict[str, ...]``, or one of these or None. A field that is None is left out of the object, and one
+with a default may be missing from it. Keys that no field has are ignored: a later version may have
+written them.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import math
 import types
 from dataclasses import MISSING, fields, is_dataclass
-from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 T = TypeVar("T")
 
@@ -42,6 +43,10 @@ def _read(kind: Any, data: Any, path: str) -> Any:
         return None if data is None else _read(arguments[0], data, path)
     if is_dataclass(kind):
         return _read_object(kind, data, path)
+    if origin is Literal:
+        if data not in arguments:
+            raise _wrong(path, data, " or ".join(map(repr, arguments)))
+        return data
     if origin is tuple:
         return _read_tuple(arguments, data, path)
     if origin is dict:
@@ -55,9 +60,12 @@ def _read(kind: Any, data: Any, path: str) -> Any:
         return _expect(str, data, path, "a text")
     if isinstance(data, bool) or not isinstance(data, int if kind is int else (int, float)):
         raise _wrong(path, data, "a whole number" if kind is int else "a number")
-    if not math.isfinite(data):
-        raise _wrong(path, data, "a finite number")
-    return kind(data)
+    try:
+        if isinstance(data, float) and not math.isfinite(data):
+            raise OverflowError
+        return kind(data)
+    except OverflowError:  # a whole number beyond any float, too
+        raise _wrong(path, data, "a finite number") from None
 
 
 def _read_object(kind: Any, data: Any, path: str) -> Any:

@@ -15,8 +15,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from azfit.checkpoint import load_checkpoint
-from azfit.command_options import SHIPPED, checkpoint_path
 from azfit.inference import BACKENDS, NetworkEvaluator
+from azfit.loading import SHIPPED, checkpoint_path
 from azfit.network import Network
 from solver.errors import FadefourError
 

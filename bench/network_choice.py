@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from azfit.oracle.config import TrainingConfig, preset
 from azfit.oracle.sampler import SampleMix
+from azfit.oracle.table_teacher import TableTeacher
 from azfit.oracle.training import train_from_oracle
 from solver import Rules, open_table
 from solver.table import DenseTable
@@ -45,9 +46,9 @@ def candidates(base: TrainingConfig) -> dict[str, TrainingConfig]:
     }
 
 
-def row(name: str, config: TrainingConfig, table: DenseTable) -> str:
+def row(name: str, config: TrainingConfig, teacher: TableTeacher) -> str:
     with tempfile.TemporaryDirectory() as folder:
-        network, report = train_from_oracle(config, table, Path(folder) / "run", stream=None)
+        network, report = train_from_oracle(config, teacher, Path(folder) / "run", stream=None)
     seen = report.steps * config.batch
     return (
         f"| {name} | {network.parameter_count:,} | {seen / 1e6:.2f} M | "
@@ -64,9 +65,9 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=[], help="Only these: parts of names.")
     options = parser.parse_args()
     with open_table(options.data, Rules()) as opened:
-        table = cast(DenseTable, opened)
+        teacher = TableTeacher(cast(DenseTable, opened))
         base = replace(
-            preset("default", table),
+            preset("default", teacher),
             minutes=options.minutes,
             threads=options.threads,
             evaluate_seconds=1e6,
@@ -76,7 +77,7 @@ def main() -> None:
         print("|---|---|---|---|---|---|")
         for name, config in candidates(base).items():
             if not options.only or any(part in name for part in options.only):
-                print(row(name, config, table), flush=True)
+                print(row(name, config, teacher), flush=True)
 
 
 if __name__ == "__main__":

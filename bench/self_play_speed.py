@@ -1,9 +1,9 @@
 """Self-play throughput: network-backed simulations per second on this machine.
 
-``python bench/self_play_speed.py [--game connect4] [--workers 2]``: games of a random network of
-the game's default shape (Connect Four: a 64 x 4 residual tower), 100 simulations per move, one
-torch thread per worker. A simulation ends in a leaf that the network evaluates, in a leaf whose
-evaluation is in the cache, or in a finished game; the shares are printed too. Where pgx and mctx
+``python bench/self_play_speed.py [--game connect4] [--workers 2]``: games of a random network of a
+fixed shape (Connect Four: a 64 x 4 residual tower), 100 simulations per move, one torch thread per
+worker. A simulation ends in a leaf that the network evaluates, in a leaf whose evaluation is in the
+cache, or in a finished game; the shares are printed too. Where pgx and mctx
 are installed, they are measured in the same run. Compare ratios: rates differ between machines.
 """
 
@@ -26,6 +26,14 @@ from azfit.network import Network
 from azfit.self_play.config import settled
 from azfit.self_play.play_games import play_games
 
+# What is measured does not follow the defaults of self-play.
+SHAPES: dict[str, dict[str, Any]] = {
+    "connect4": {"kind": "tower", "width": 64, "blocks": 4},
+    "gomoku": {"kind": "tower", "width": 64, "blocks": 3},
+    "drop": {"kind": "mlp", "width": 256, "blocks": 2},
+}
+SEARCH = {"sims": 100, "temperature": 1.0, "random_plies": 0}
+
 
 def play(worker: int, game: str, games: int, barrier: Any, answers: Any) -> None:
     """One worker; reports simulations, positions asked for, positions computed, seconds."""
@@ -33,7 +41,10 @@ def play(worker: int, game: str, games: int, barrier: Any, answers: Any) -> None
 
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    config, rules = settled({"game": game}), game_by_name(game)
+    config, rules = (
+        settled({"game": game, **SHAPES[game.split("-", maxsplit=1)[0]], **SEARCH}),
+        game_by_name(game),
+    )
     evaluate = EvaluationCache(NetworkEvaluator(Network(config.network).eval(), "auto", 1), rules)
     numbers = range(worker * games, (worker + 1) * games)
     barrier.wait()
@@ -41,7 +52,7 @@ def play(worker: int, game: str, games: int, barrier: Any, answers: Any) -> None
     plies = sum(
         episode.plies
         for episode in play_games(
-            rules, evaluate, config.search, numbers, seed=1, iteration=0, parallel=games
+            rules, evaluate, config.search_config, numbers, seed=1, iteration=0, parallel=games
         )
     )
     seconds = time.perf_counter() - began

@@ -4,7 +4,8 @@ Prints, for 4x4 m=4 k=4: the textbook X-win solve (bench/textbook.c, one thread)
 players on all slices, the audit, writing the files compared with plainly writing and checksumming
 the same bytes, and probing. If the textbook's records do not equal ours byte for byte, the exit
 code is 1. ``--m5`` adds 4x4 m=5 (5 GB of memory, about a minute). Short runs are repeated and the
-median is shown.
+median is shown. A solve for results alone is compared with the solve in turn, also by processor
+time, which a busy machine distorts least.
 """
 
 from __future__ import annotations
@@ -25,7 +26,15 @@ from pathlib import Path
 
 import numpy as np
 
-from solver import Position, Rules, audit_table, open_table, solve, write_table
+from solver import (
+    Position,
+    Rules,
+    audit_table,
+    open_table,
+    solve,
+    solve_results,
+    write_table,
+)
 from solver.index import look_up_positions, node_count
 from solver.kernels import Crew
 from solver.machine import available_cores
@@ -111,6 +120,26 @@ def bench_probing(folder: Path, rules: Rules) -> None:
         show("probe, single", f"{single * 100:.1f} us")
 
 
+def bench_results(rules: Rules, repeat: int) -> None:
+    """A solve for results compared with the solve, one after the other."""
+    works = (lambda: solve_results(rules), lambda: solve(rules))
+    wall: list[list[float]] = [[], []]
+    processor: list[list[float]] = [[], []]
+    for _ in range(repeat):
+        for place, work in enumerate(works):
+            began = time.process_time()
+            wall[place].append(seconds(work))
+            processor[place].append(time.process_time() - began)
+    (ours, theirs), (ours_cpu, theirs_cpu) = (
+        map(statistics.median, times) for times in (wall, processor)
+    )
+    show(f"solve {rules.name} for results", f"{ours:.3f} s, {ours_cpu:.3f} s of processor time")
+    show(
+        "  / solve with plies",
+        f"{ours / theirs:.2f} x the time, {ours_cpu / theirs_cpu:.2f} x the processor time",
+    )
+
+
 def main() -> int:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--m5", action="store_true", help="also solve 4x4 m=5")
@@ -130,10 +159,12 @@ def main() -> int:
         write_table(folder, solution)
         bench_files(folder, solution.table, rules)
         bench_probing(folder, rules)
+        bench_results(rules, 5)
         if asked.m5:
             larger = seconds(lambda: solve(Rules(4, 5, 4)))
             show("solve 4x4 m=5 (4.2 billion nodes)", f"{larger:.1f} s")
             show("  / solve 4x4 m=4", f"{larger / kernel:.0f} x the time")
+            bench_results(Rules(4, 5, 4), 1)
         if not asked.no_textbook:
             slow, records = textbook(folder)
             show("textbook X-win solve, one thread", f"{slow:.1f} s")

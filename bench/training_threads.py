@@ -5,7 +5,7 @@
 Each figure is one process of its own, since OpenMP reads its settings when torch is loaded. The
 settings take turns, and the best of the rounds is printed (with the worst in brackets): other work
 on the machine only ever slows a process down. ``--busy N`` adds N processes that do nothing but
-spin. ``others`` is the share of the machine's CPU time that anything else took meanwhile.
+spin; the share of the machine's CPU time in use, by whatever process, is printed with each.
 """
 
 from __future__ import annotations
@@ -37,10 +37,12 @@ import torch
 torch.set_num_threads(threads)
 from azfit.oracle.config import preset
 from azfit.oracle.run import Run
+from azfit.oracle.table_teacher import TableTeacher
 from solver import Rules, open_table
 rules = Rules(3, 3, 3) if preset_name == "quick" else Rules(4, 4, 4)
 with open_table(data, rules) as table:
-    run = Run(preset(preset_name, table), table, Path("unused"))
+    teacher = TableTeacher(table)
+    run = Run(preset(preset_name, teacher), teacher, Path("unused"))
     for _ in range(5):
         run.learn(0.0)
     began, steps = time.perf_counter(), 0

@@ -23,8 +23,9 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from solver.errors import CorruptTableError, FadefourError, NoRoomError
+from solver.errors import CorruptTableError, NoRoomError
 from solver.storage import open_regular
+from solver.wording import one_line
 
 MOST_ARRAYS = 64
 BYTES_AT_A_TIME = 1 << 20
@@ -147,7 +148,7 @@ def open_archive(
     with open_regular(path, most_bytes, what, remedy) as source:
         try:
             yield Archive(source)
-        except FadefourError:
+        except (CorruptTableError, NoRoomError):
             raise
         except MemoryError as error:
             raise NoRoomError(f"{what} '{path}' does not fit into memory") from error
@@ -158,7 +159,7 @@ def open_archive(
         ) as error:
             if isinstance(error, OSError) and error.errno != errno.EINVAL:  # a place before byte 0
                 raise
-            reason = " ".join(str(error).split())[:200] or type(error).__name__
+            reason = one_line(error) or type(error).__name__
             if isinstance(error, KeyError):
                 reason = f"it has no {reason}"
             raise CorruptTableError(

@@ -7,6 +7,8 @@ from typing import Any
 
 from solver.errors import InputError
 
+MOST_SEED = 2**63 - 1
+
 
 def integer(name: str, value: Any) -> int:
     """The value as an int, if it is one or a numpy integer; a bool, 3.0 or '3' is refused."""

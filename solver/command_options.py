@@ -11,7 +11,10 @@ from typing import Any
 
 import click
 
+from solver.checks import MOST_SEED
 from solver.errors import InputError
+from solver.gomoku.position import LARGEST, SMALLEST
+from solver.gomoku.tactics import MOST_NODES, MOST_PLIES, NODES, PLIES
 from solver.kernels import check_threads
 from solver.progress import Progress, Silent, for_terminal
 from solver.rules import Rules
@@ -58,43 +61,114 @@ data_option = click.option(
 )
 
 
-def variant_options(command: Command) -> Command:
-    """--n --m --k --data --threads, handed on as ``rules``, ``folder`` and ``threads``."""
+def rules_options(command: Command) -> Command:
+    """--n --m --k --data, handed on as ``rules`` and ``folder``."""
 
     @click.option("--n", default=4, show_default=True, help="Board side, 3 to 5.")
     @click.option("--m", default=4, show_default=True, help="Pieces each player may have.")
     @click.option("--k", type=int, help="Pieces in a row that win.  [default: n]")
     @data_option
-    @click.option("--threads", type=int, help="Threads to use.  [default: all cores]")
     @functools.wraps(command)
-    def with_rules(
-        n: int, m: int, k: int | None, data: Path, threads: int | None, **options: Any
-    ) -> None:
-        rules = Rules(n, m, n if k is None else k)
-        command(rules=rules, folder=data, threads=check_threads(threads), **options)
+    def with_rules(n: int, m: int, k: int | None, data: Path, **options: Any) -> None:
+        command(rules=Rules(n, m, n if k is None else k), folder=data, **options)
 
     return with_rules
 
 
-game_option = click.option(
-    "--game",
-    default="drop",
-    show_default=True,
-    type=click.Choice(["drop", "connect4"]),
-    help="drop-oldest or Connect Four.",
-)
+def variant_options(command: Command) -> Command:
+    """``rules_options`` and --threads, handed on as ``threads``, all cores by default."""
+
+    @rules_options
+    @click.option("--threads", type=int, help="Threads to use.  [default: all cores]")
+    @functools.wraps(command)
+    def with_threads(threads: int | None, **options: Any) -> None:
+        command(threads=check_threads(threads), **options)
+
+    return with_threads
+
+
+GAMES = {"drop": "drop-oldest", "connect4": "Connect Four", "gomoku": "Gomoku"}
+
+
+def game_option(*games: str) -> Callable[[Command], Command]:
+    """--game, with these choices."""
+    *others, last = (GAMES[game] for game in games)
+    return click.option(
+        "--game",
+        default="drop",
+        show_default=True,
+        type=click.Choice(games),
+        help=f"{', '.join(others)} or {last}.",
+    )
+
+
+def gomoku_options(command: Command) -> Command:
+    """--size --plies --nodes of the solver of Gomoku."""
+    for option in (
+        click.option(
+            "--nodes",
+            type=WholeNumber(1, MOST_NODES),
+            default=NODES,
+            show_default=True,
+            help="gomoku: limit of each search; what it leaves open is said.",
+        ),
+        click.option(
+            "--plies",
+            type=WholeNumber(1, MOST_PLIES),
+            default=PLIES,
+            show_default=True,
+            help="gomoku: bound of wins by fours and threes.",
+        ),
+        click.option(
+            "--size",
+            "--board",
+            "size",
+            type=WholeNumber(SMALLEST, LARGEST),
+            default=15,
+            show_default=True,
+            help="gomoku: board side.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def typed_options() -> set[str]:
+    """Names of the options that were typed, as opposed to left at their default."""
+    context = click.get_current_context()
+    typed = click.core.ParameterSource.COMMANDLINE
+    return {name for name in context.params if context.get_parameter_source(name) is typed}
 
 
 def refuse_typed(*names: str, where: str = "with --game connect4") -> None:
     """One line if one of these options was typed where it has no effect."""
-    context = click.get_current_context()
-    for option in context.command.params:
-        typed = context.get_parameter_source(option.name or "")
-        if option.name in names and typed is click.core.ParameterSource.COMMANDLINE:
+    useless = typed_options().intersection(names)
+    for option in click.get_current_context().command.params:
+        if option.name in useless:
             raise InputError(f"{option.opts[0]} has no effect {where}: leave it out")
 
 
+def cluster_option(what: str) -> Callable[[Command], Command]:
+    """--cluster; what: is spread over the machines, in words."""
+    return click.option(
+        "--cluster",
+        metavar="ADDRESS",
+        help=f"{what} run on a Ray cluster: auto, local (started on this machine) or HOST:PORT.",
+    )
+
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for scripts.")
+
+
+def seed_option(of: str) -> Callable[[Command], Command]:
+    """--seed; of: what it seeds, in words."""
+    return click.option(
+        "--seed",
+        type=WholeNumber(0, MOST_SEED),
+        default=0,
+        show_default=True,
+        help=f"Seed of {of}.",
+    )
 
 
 table_option = click.option(
@@ -107,12 +181,7 @@ table_option = click.option(
 
 def variant_of(table_file: Path | None, rules: Rules) -> Rules:
     """The variant of --table, if that names a file and --n, --m and --k were not typed."""
-    context = click.get_current_context()
-    typed = any(
-        context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
-        for name in ("n", "m", "k")
-    )
-    if table_file is None or typed:
+    if table_file is None or typed_options() & {"n", "m", "k"}:
         return rules
     with open_table(table_file) as table:
         return table.rules
@@ -130,3 +199,8 @@ def on_stderr(line: str) -> None:
 
 def progress_for(as_json: bool) -> Progress:
     return Silent() if as_json else for_terminal()
+
+
+def note_for(as_json: bool) -> Callable[[str], None]:
+    """Prints a line between those of the progress."""
+    return (lambda line: None) if as_json else on_stderr

@@ -14,35 +14,39 @@ from solver.checkpoint import CheckpointFile
 from solver.command_options import (
     NamedPath,
     WholeNumber,
+    cluster_option,
     game_option,
     json_option,
     on_stderr,
     progress_for,
     refuse_typed,
+    seed_option,
     show,
     table_option,
     variant_of,
     variant_options,
 )
-from solver.defense import MOST_POSITIONS, MOST_SEED, check_defense
-from solver.drawing import ProbeReport
+from solver.connect4.book_command import book_command
+from solver.defense import MOST_POSITIONS, check_defense
 from solver.errors import InputError
 from solver.estimate import estimate_solve
-from solver.export import ExportOptions, export
+from solver.export import export
+from solver.export_report import ExportOptions
 from solver.extras import need
-from solver.index import impossible_message
 from solver.kernels import Crew
 from solver.merging import merge as merge_wins
+from solver.probe_command import probe_command
 from solver.progress import Progress
-from solver.retrograde import Solution, count_values
+from solver.retrograde import Solution
 from solver.retrograde import solve as solve_variant
-from solver.rules import Position, Rules
+from solver.rules import Rules
+from solver.solve_results_command import ResultsRequest, show_solved, solve_for_results
 from solver.statistics import Statistics, histogram_png
 from solver.storage import check_writable, writing_in
 from solver.summary import summarise
-from solver.table import open_dense, open_table, table_path, write_table
+from solver.table import open_by_node, open_table, table_path, write_table
 from solver.verify import estimate_folder, verify_folder
-from solver.wording import counted, counted_plies
+from solver.wording import counted
 
 
 @click.command("solve", short_help="Solve a variant exactly and write its files.")
@@ -54,6 +58,11 @@ from solver.wording import counted, counted_plies
     help="Whose wins to write as records.",
 )
 @click.option("--table-only", is_flag=True, help="Write only the dense table, a byte per position.")
+@click.option(
+    "--results-only",
+    is_flag=True,
+    help="Solve for who wins, without plies: half a bit per position instead of a byte.",
+)
 @click.option("--stats-only", is_flag=True, help="Write nothing; show the counts.")
 @click.option(
     "--estimate",
@@ -67,6 +76,7 @@ from solver.wording import counted, counted_plies
     show_default=True,
     help="Save an unfinished solve this often; a later run resumes from there.",
 )
+@cluster_option("With --results-only, shards of the table")
 @json_option
 @variant_options
 def solve_command(
@@ -75,23 +85,40 @@ def solve_command(
     threads: int,
     player: str,
     table_only: bool,
+    results_only: bool,
     stats_only: bool,
     only_estimate: bool,
     checkpoint_minutes: float,
+    cluster: str | None,
     as_json: bool,
 ) -> None:
     """Solve a variant exactly; write the dense table and the players' wins.
+
+    With --results-only, write who wins every position and not in how many plies: a file of about
+    half a bit per position, for variants whose table would not fit into memory. The counts by depth
+    are exact all the same.
 
     \b
     Examples:
       fadefour solve
       fadefour solve --n 3 --m 3 --player x
       fadefour solve --m 5 --table-only --estimate
+      fadefour solve --m 6 --results-only
     """
     if table_only and stats_only:
         raise InputError("--table-only and --stats-only cannot be combined: give one of them")
+    if table_only and results_only:
+        raise InputError("--table-only and --results-only cannot be combined: give one of them")
     if not 0 <= checkpoint_minutes < math.inf:  # nan is not either
         raise InputError(f"--checkpoint-minutes {checkpoint_minutes}: use 0 or more minutes")
+    if results_only:
+        refuse_typed("player", where="with --results-only")
+        request = ResultsRequest(
+            folder, rules, threads, stats_only, checkpoint_minutes, as_json, cluster
+        )
+        solve_for_results(request, only_estimate)
+        return
+    refuse_typed("cluster", where="without --results-only")
     players = [] if table_only or stats_only else list("xy" if player == "both" else player)
     needs = estimate_solve(rules, folder, players, table=not stats_only)
     if only_estimate:
@@ -117,17 +144,7 @@ def solve_command(
         if kinds:
             _write_wins(folder, solution, kinds, threads, progress)
         checkpoints.discard()
-    written = [str(target) for target in targets]
-    statistics = Statistics.of(rules, solution.counts)
-    results = statistics.results
-    show(
-        as_json,
-        {**statistics.to_dict(), "written": written},
-        f"solved {rules.name}: {statistics.nodes:,} positions, {results.win:,} won, "
-        f"{results.lost:,} lost, {results.draw:,} drawn, {results.impossible:,} cannot occur; the "
-        f"longest forced win or loss takes "
-        f"{counted_plies(statistics.deepest)}; wrote {', '.join(written)}",
-    )
+    show_solved(as_json, Statistics.of(rules, solution.counts), targets)
 
 
 def _write_wins(
@@ -165,7 +182,7 @@ def merge_command(rules: Rules, folder: Path, threads: int, complete: bool, as_j
 
 @click.command("verify", short_help="Check every stored result and every file.")
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path))
-@game_option
+@game_option("drop", "connect4")
 @json_option
 @variant_options
 def verify_command(
@@ -187,8 +204,8 @@ def verify_command(
       fadefour verify --game connect4 Test_L3_R1.txt Test_L2_R1.txt
     """
     if game == "connect4":
-        refuse_typed("n", "m", "k", "data")
-        _verify_connect4(files, threads, as_json)
+        refuse_typed("n", "m", "k")
+        _verify_connect4(files, folder, threads, as_json)
         return
     if files:
         raise InputError(
@@ -203,13 +220,14 @@ def verify_command(
         sys.exit(1)
 
 
-def _verify_connect4(files: tuple[Path, ...], threads: int, as_json: bool) -> None:
+def _verify_connect4(files: tuple[Path, ...], folder: Path, threads: int, as_json: bool) -> None:
+    from solver.connect4.book import book_in
     from solver.connect4.sets import verify_sets
     from solver.connect4.text import verified
 
     if not files:
         raise InputError("verify --game connect4 needs FILES with lines of MOVES SCORE")
-    checks = verify_sets(files, threads, progress_for(as_json))
+    checks = verify_sets(files, threads, progress_for(as_json), book_in(folder))
     correct = all(check.correct == check.total for check in checks)
     body = {"sets": [check.to_dict() for check in checks], "ok": correct}
     show(as_json, body, verified(checks))
@@ -225,13 +243,7 @@ def _verify_connect4(files: tuple[Path, ...], threads: int, as_json: bool) -> No
     show_default=True,
     help="Positions to play out.",
 )
-@click.option(
-    "--seed",
-    type=WholeNumber(0, MOST_SEED),
-    default=0,
-    show_default=True,
-    help="Seed of the sample and of the play.",
-)
+@seed_option("the sample and of the play")
 @table_option
 @json_option
 @variant_options
@@ -264,69 +276,6 @@ def verify_defense_command(
         sys.exit(1)
 
 
-@click.command(
-    "probe",
-    short_help="Show the result of a position and of every move.",
-    context_settings={"ignore_unknown_options": True},  # for "-/- x"
-)
-@click.argument("position")
-@game_option
-@table_option
-@json_option
-@variant_options
-def probe_command(
-    rules: Rules,
-    folder: Path,
-    threads: int,
-    position: str,
-    game: str,
-    table_file: Path | None,
-    as_json: bool,
-) -> None:
-    """Show the result of POSITION, its plies, and every move, best first.
-
-    A position is X's queue, Y's queue, oldest piece first, and the side to move; - for no pieces.
-    A move's plies count from the position and include the move. A Connect Four position is the
-    sequence of columns played, 1 to 7, or - for none; it is solved on the spot, without a table.
-
-    \b
-    Examples:
-      fadefour probe "a1b2c3d1/a2a3b4 y"
-      fadefour probe "-/- x" --n 3 --m 3
-      fadefour probe --game connect4 44433
-    """
-    del threads  # one position
-    if game == "connect4":
-        refuse_typed("n", "m", "k", "data", "threads", "table_file")
-        _probe_connect4(position, as_json)
-        return
-    rules = variant_of(table_file, rules)
-    parsed = Position.parse(position, rules)
-    if parsed.is_impossible:
-        raise InputError(impossible_message(parsed))
-    with open_table(table_file or folder, rules) as table:
-        report = ProbeReport.of(table, parsed)
-    show(as_json, report.to_dict(), str(report))
-
-
-# Plies from which a Connect Four position is solved within seconds.
-SOON_SOLVED = 5
-
-
-def _probe_connect4(text_of_position: str, as_json: bool) -> None:
-    from solver.connect4 import Connect4Position, Connect4Solver
-    from solver.connect4.text import Connect4Report
-
-    if not text_of_position.strip():
-        raise InputError("position '' is empty: give - for the empty board")
-    position = Connect4Position.parse(text_of_position)
-    if len(position.columns) < SOON_SOLVED and not as_json:
-        on_stderr("solving; a position so close to the empty board can take a minute or more")
-    with Connect4Solver() as solver:
-        report = Connect4Report.of(solver, position)
-    show(as_json, report.to_dict(), str(report))
-
-
 @click.command("stats")
 @click.option("--png", type=NamedPath(dir_okay=False), help="Also plot the depths to this file.")
 @json_option
@@ -343,10 +292,8 @@ def stats_command(
     if png is not None:
         need("matplotlib", "--png")
         check_writable(png)
-    with open_dense(folder, rules) as table, Crew(threads) as crew:
-        table.check_all()
-        counts = count_values(rules, table.bytes, crew)
-    statistics = Statistics.of(rules, counts)
+    with open_by_node(folder, rules) as table:
+        statistics = Statistics.of_table(table, threads)
     body, words = statistics.to_dict(), str(statistics)
     if png is not None:
         histogram_png(png, statistics)
@@ -365,7 +312,7 @@ def summary_command(rules: Rules, folder: Path, threads: int, as_json: bool) -> 
     Example:
       fadefour summary
     """
-    with open_dense(folder, rules) as table:
+    with open_by_node(folder, rules) as table:
         report = summarise(table, threads)
     show(as_json, report.to_dict(), str(report))
 
@@ -403,7 +350,9 @@ def export_command(
     seed: int,
     as_json: bool,
 ) -> None:
-    """Write labelled positions for training, in shards.
+    """Write labelled positions for training, in shards, with a dataset card.
+
+    The Parquet files open with datasets, pandas and polars as they are.
 
     \b
     Examples:
@@ -412,7 +361,7 @@ def export_command(
     """
     del threads  # the disk is what takes the time
     options = ExportOptions(file_format, shard, validation, sample, seed)
-    with open_dense(folder, rules) as table:
+    with open_by_node(folder, rules) as table:
         report = export(table, out, options, progress_for(as_json))
     show(as_json, report.to_dict(), f"exported {report} to {out}")
 
@@ -423,6 +372,7 @@ COMMANDS = [
     verify_command,
     verify_defense_command,
     probe_command,
+    book_command,
     stats_command,
     summary_command,
     export_command,

@@ -29,16 +29,15 @@ from typing import Any
 import numpy as np
 
 from solver import playout
-from solver.checks import integer_in
+from solver.checks import MOST_SEED, integer_in
 from solver.defense_match import KINDS, SHOWN, Failure, Match
 from solver.defense_sample import Candidates, Rows, chunks, look_at, sample_positions
 from solver.kernels import Crew
+from solver.probing import Table
 from solver.progress import Progress, Silent
-from solver.table import Table
 from solver.wording import counted, counted_plies
 
 MOST_POSITIONS = 1_000_000  # takes gigabytes, and hours
-MOST_SEED = 2**63 - 1
 ROOTS_AT_A_TIME = 256  # a batch: arrays long enough for numpy, short enough for memory
 
 

@@ -21,8 +21,8 @@ from solver.defense_sample import (
     worth_of,
 )
 from solver.playout import Positions
+from solver.probing import Table
 from solver.rules import Position
-from solver.table import Table
 from solver.values import DECIDED, Value, in_words
 from solver.wording import counted_plies
 
@@ -311,7 +311,7 @@ def _explain(table: Table, kind: str, root: Position, line: tuple[int, ...]) -> 
 def explain_value(table: Table, position: Position) -> Failure:
     stored = f"is called {in_words(table.probe(position))} for {position.to_move.upper()}"
     moves = table.moves(position)
-    for cell, result, plies in moves:
+    for cell, result, plies, *_ in moves:
         ends, claim = position.play(cell).is_over, f"called {in_words(Value(result, plies))}"
         if ends != (result == "win" and plies == 1):
             effect = "ends the game" if ends else "does not end the game"

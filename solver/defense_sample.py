@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from solver import playout, values
 from solver.index import look_up_positions, node_count, slice_bases, symmetry_of
 from solver.playout import Positions
+from solver.probing import Table
 from solver.rules import Rules
-from solver.table import Table
 
 Worth = NDArray[np.int16]
 Rows = NDArray[np.int64]

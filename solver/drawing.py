@@ -6,13 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from solver.exploring import LONGEST_LINE, Limits
 from solver.probing import Table
 from solver.rules import Position, Rules
 from solver.values import MoveValue, Value
-from solver.wording import counted_plies
+from solver.wording import counted, counted_plies
 
-LONGEST_LINE = 256  # longer than any forced win that a byte can hold
-DRAWN_LINE = 8  # plies that are shown of a line that never ends
+NO_LINE = "These are results without plies: there is no best line."
+
+PROBE_LIMITS = Limits(decided=LONGEST_LINE, drawn=8)
+"""Plies that are shown of a best line; that of a draw never ends."""
 
 
 def board(position: Position) -> str:
@@ -37,9 +40,12 @@ def board(position: Position) -> str:
 
 
 def outcome(value: Value | MoveValue) -> str:
-    """``win in 5 plies``, ``draw (endless)``, ``lost: the game is over``."""
-    if value.plies is None:
+    """``win in 5 plies``, ``draw (endless)``, ``lost: the game is over``; ``win`` where plies are
+    not known."""
+    if value.result == "draw":
         return "draw (endless)"
+    if value.plies is None:
+        return value.result
     if value.plies == 0:
         return "lost: the game is over"
     return f"{value.result} in {counted_plies(value.plies)}"
@@ -59,15 +65,14 @@ class ProbeReport:
     """Everything ``probe`` says about a position."""
 
     position: Position
+    transform: int
     value: Value
     moves: list[MoveValue]
     line: list[int]
 
     @classmethod
     def of(cls, table: Table, position: Position) -> ProbeReport:
-        value, moves = table.probe(position), table.moves(position)
-        longest = DRAWN_LINE if value.plies is None else LONGEST_LINE
-        return cls(position, value, moves, table.line(position, longest))
+        return cls(position, *table.explore(position, PROBE_LIMITS))
 
     def to_dict(self) -> dict[str, Any]:
         name = self.position.rules.cell_name
@@ -83,18 +88,35 @@ class ProbeReport:
             "line": line,
         }
 
+    @property
+    def headline(self) -> str:
+        return f"{self.position}: {self.position.to_move.upper()} to move, {outcome(self.value)}"
+
     def __str__(self) -> str:
         side = self.position.to_move.upper()
-        head = f"{self.position}: {side} to move, {outcome(self.value)}\n\n{board(self.position)}"
+        head = f"{self.headline}\n\n{board(self.position)}"
         if not self.moves:
             return head
-        endless = "  …" if self.value.plies is None else ""
-        return (
-            f"{head}\n\nMoves of {side}, best first:\n"
-            f"{move_table(self.position.rules, self.moves)}\n\n"
-            f"Best line: {line_of(self.position, self.line)}{endless}"
-        )
+        moves = f"Moves of {side}, best first:\n{move_table(self.position.rules, self.moves)}"
+        if not self.line:
+            return f"{head}\n\n{moves}\n\n{NO_LINE}"
+        endless = "  …" if self.value.result == "draw" else ""
+        line = f"Best line: {line_of(self.position, self.line)}{endless}"
+        return f"{head}\n\n{moves}\n\n{line}"
 
 
 def move_table(rules: Rules, moves: Sequence[MoveValue]) -> str:
-    return "\n".join(f"  {rules.cell_name(move.cell)}   {outcome(move)}" for move in moves)
+    """A line for each move: cell, outcome, and how many of the replies to it are mistakes."""
+    width = max((len(outcome(move)) for move in moves), default=0)
+    lines = []
+    for move in moves:
+        line = f"  {rules.cell_name(move.cell)}   {outcome(move):<{width}}"
+        lines.append(f"{line}   {mistakes(move)}".rstrip())
+    return "\n".join(lines)
+
+
+def mistakes(move: MoveValue) -> str:
+    """``3 of 9 replies are mistakes``; nothing if none is."""
+    if not move.traps:
+        return ""
+    return f"{move.traps} of {counted(move.replies, 'reply', 'replies')} are mistakes"

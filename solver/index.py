@@ -7,8 +7,9 @@ slice by slice. Transform t carries the piece on cell c to ``Symmetry(n).image[t
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,16 @@ class Symmetry:
             position.to_move,
             position.rules,
         )
+
+    def written(self, transform: int, position: Position) -> str:
+        """The notation of the image, sooner than by ``apply``."""
+        return position.written_with(self.image_names[transform])
+
+    @cached_property
+    def image_names(self) -> list[list[str]]:
+        """[8][n*n]: the name of each cell's image."""
+        names = Rules(math.isqrt(self.image.shape[1]), 2, 2).cell_names
+        return [[names[cell] for cell in image] for image in self.image]
 
 
 @cache

@@ -12,12 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from solver.checked_files import NodeTable
 from solver.hashing import mix
-from solver.index import Int8Array, Uint64Array, check_nodes, node_count
+from solver.index import Int8Array, Uint64Array, check_nodes, look_up_positions, node_count
 from solver.kernels import ffi, index_of, lib, pointer
+from solver.playout import BIT, Positions, successors
 from solver.rules import Rules
 from solver.table import DenseTable
-from solver.values import PLIES_OF_BYTE, RESULT_OF_BYTE
+from solver.values import FINISHED, PLIES_OF_BYTE, PLIES_OF_RESULT, RESULT_OF_BYTE
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class Labels:
     result: Int8Array
     """int8 [N], for the side to move: +1 win, 0 draw (endless), -1 loss."""
     plies: NDArray[np.int16]
-    """int16 [N]: to the end under best play, -1 for a draw."""
+    """int16 [N]: to the end under best play, -1 for a draw and where the table has no plies."""
     optimal: NDArray[np.uint32]
     """uint32 [N]: the best moves (soonest win, draw, latest loss)."""
     keeping: NDArray[np.uint32]
@@ -50,10 +52,38 @@ class Labels:
         return len(self.nodes)
 
 
-def labelled(table: DenseTable, nodes: Uint64Array) -> Labels:
-    """The labels of these nodes, uint64 [N]. The table's blocks are taken as checked."""
+def labelled(table: NodeTable, nodes: Uint64Array) -> Labels:
+    """The labels of these nodes, uint64 [N]. The table's blocks are taken as checked.
+
+    A table without plies gives -1 for them; its best moves are those that win at once, or else all
+    that keep the result.
+    """
+    nodes = check_nodes(nodes, table.rules)
+    if isinstance(table, DenseTable):
+        return _labelled_by_kernel(table, nodes)
+    return _labelled_by_probing(table, nodes)
+
+
+def _labelled_by_probing(table: NodeTable, nodes: Uint64Array) -> Labels:
+    rules, arrays = table.rules, look_up_positions(nodes, table.rules)
+    values = table.values_of(nodes)
+    after = successors(Positions.from_arrays(rules, *arrays))
+    theirs = table.bytes_of(*after.positions.arrays)
+    results = RESULT_OF_BYTE[theirs].astype(np.int64)  # to the opponent
+    masks = []
+    for judged in (2 * results - (theirs == FINISHED), results):  # with wins at once first; without
+        least = np.full(len(nodes), 9, np.int64)
+        np.minimum.at(least, after.parent, judged)
+        good = judged == least[after.parent]
+        mask = np.zeros(len(nodes), np.uint32)
+        np.bitwise_or.at(mask, after.parent[good], BIT[after.cell[good]])
+        masks.append(mask)
+    result, plies = RESULT_OF_BYTE[values], PLIES_OF_RESULT[values]
+    return Labels(rules, nodes, *arrays, result, plies, *masks)
+
+
+def _labelled_by_kernel(table: DenseTable, nodes: Uint64Array) -> Labels:
     rules, count = table.rules, len(nodes)
-    nodes = check_nodes(nodes, rules)
     x, y = np.empty((count, rules.m), np.int8), np.empty((count, rules.m), np.int8)
     to_move, values = np.empty(count, np.int8), np.empty(count, np.uint8)
     optimal, keeping = np.empty(count, np.uint32), np.empty(count, np.uint32)

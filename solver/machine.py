@@ -1,4 +1,4 @@
-"""What this machine offers: cores, memory, and zeroed memory for tables."""
+"""What this machine offers: cores and their features, memory, and zeroed memory for tables."""
 
 from __future__ import annotations
 
@@ -22,6 +22,17 @@ def available_cores(cgroups: Path = CGROUPS) -> int:
     cores = len(affinity(0)) if affinity else os.cpu_count() or 1
     quota = _quota(cgroups)
     return cores if quota is None else max(1, min(cores, quota))
+
+
+def processor_features() -> set[str]:
+    """What Linux lists as the flags of an x86 processor; nothing elsewhere."""
+    try:
+        with open("/proc/cpuinfo") as lines:
+            return next(
+                (set(line.split()[2:]) for line in lines if line.startswith("flags")), set()
+            )
+    except OSError:
+        return set()
 
 
 def _quota(cgroups: Path) -> int | None:

@@ -1,7 +1,8 @@
 """Files that appear whole or not at all, each with a manifest that vouches for it.
 
 ``name`` is accompanied by ``name.json``: what the file is, for which rules, how many bytes, and
-its checksums (CRC-32 of every block, SHA-256 of the whole, as ``sha256sum`` prints it).
+its checksums (CRC-32 of every block, SHA-256 of the whole, as ``sha256sum`` prints it, and a
+SHA-256 of what the manifest itself says).
 
 A new version is written beside the old one and takes its place in this order::
 
@@ -28,7 +29,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from solver.errors import CorruptTableError, MissingTableError
 from solver.rules import Rules
@@ -42,8 +43,12 @@ from solver.storage import (
     sync_folder,
     writing_in,
 )
+from solver.wording import quoted
+
+Kind = TypeVar("Kind")
 
 FORMAT, VERSION = "fadefour", 1
+OWN = "manifest"  # among the checksums: that of the manifest itself; older ones lack it
 
 SMALLEST_BLOCK = 1 << 16
 MOST_BLOCKS = 4096  # keeps the manifest of a table of gigabytes small
@@ -63,7 +68,7 @@ class Manifest:
     sha256: str
 
     def to_json(self) -> str:
-        body = {
+        body: dict[str, Any] = {
             "format": FORMAT,
             "version": VERSION,
             "kind": self.kind,
@@ -76,7 +81,16 @@ class Manifest:
                 "crc32": self.crc32,
             },
         }
+        body["checksums"][OWN] = _own_sha256(body)
         return json.dumps(body, indent=1) + "\n"
+
+
+def _own_sha256(body: dict[str, Any]) -> str:
+    """Of all that a manifest says but this."""
+    sums = {name: value for name, value in body["checksums"].items() if name != OWN}
+    return hashlib.sha256(
+        json.dumps({**body, "checksums": sums}, sort_keys=True).encode()
+    ).hexdigest()
 
 
 def manifest_path(path: Path) -> Path:
@@ -232,7 +246,7 @@ def open_manifest(path: Path, kind: str, remedy: str, rules: Rules | None = None
     manifest = _read_manifest(path, remedy)
     if manifest.kind != kind:
         raise CorruptTableError(
-            f"'{path}' is a file of kind {manifest.kind!r}, not {kind!r}: {remedy}"
+            f"'{path}' is a file of kind {quoted(manifest.kind)}, not {kind!r}: {remedy}"
         )
     if rules is not None and manifest.rules != rules:
         raise CorruptTableError(
@@ -254,28 +268,33 @@ def _read_manifest(path: Path, remedy: str) -> Manifest:
     except MissingTableError:
         raise CorruptTableError(f"'{path}' has no manifest '{source.name}': {remedy}") from None
     try:
-        if body["format"] != FORMAT or body["version"] != VERSION:
+        if body["format"] != FORMAT or _typed(int, body["version"]) != VERSION:
             raise CorruptTableError(
-                f"'{source}' has format {body['format']!r} version {body['version']!r}, this "
-                f"program reads {FORMAT!r} version {VERSION}: {remedy}"
-            )
-        rules = Rules(*(int(body["rules"][name]) for name in "nmk"))
-        if body["rules"]["tag"] != rules.tag:
-            raise CorruptTableError(
-                f"'{source}' was made for other rules ({body['rules']['tag']!r}): {remedy}"
+                f"'{source}' has format {quoted(body['format'])} version "
+                f"{quoted(body['version'])}, this program reads {FORMAT!r} version {VERSION}: "
+                f"{remedy}"
             )
         sums = body["checksums"]
+        if OWN in sums and sums[OWN] != _own_sha256(body):
+            raise CorruptTableError(f"'{source}' is damaged: it is not what was written: {remedy}")
+        rules = Rules(*(_typed(int, body["rules"][name]) for name in "nmk"))
+        if body["rules"]["tag"] != rules.tag:
+            raise CorruptTableError(
+                f"'{source}' was made for other rules ({quoted(body['rules']['tag'])}): {remedy}"
+            )
         manifest = Manifest(
-            str(body["kind"]),
+            _typed(str, body["kind"]),
             rules,
-            int(body["bytes"]),
-            dict(body["counts"]),
-            int(sums["block_bytes"]),
-            [str(crc) for crc in sums["crc32"]],
-            str(sums["sha256"]),
+            _typed(int, body["bytes"]),
+            _typed(dict, body["counts"]),
+            _typed(int, sums["block_bytes"]),
+            [_typed(str, crc) for crc in _typed(list, sums["crc32"])],
+            _typed(str, sums["sha256"]),
         )
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise CorruptTableError(f"'{source}' is not a manifest ({error!r}): {remedy}") from error
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        raise CorruptTableError(
+            f"'{source}' is not a manifest ({quoted(error, 200)}): {remedy}"
+        ) from error
     if manifest.block_bytes != block_size(manifest.bytes):
         raise CorruptTableError(
             f"'{source}' has blocks of {manifest.block_bytes} bytes, expected "
@@ -287,6 +306,13 @@ def _read_manifest(path: Path, remedy: str) -> Manifest:
             f"'{source}' lists {len(manifest.crc32)} block checksums for {blocks} blocks: {remedy}"
         )
     return manifest
+
+
+def _typed(kind: type[Kind], value: Any) -> Kind:
+    """The value, if JSON gave just this type: true and 1.0 are not the number 1."""
+    if type(value) is not kind:
+        raise TypeError(f"{quoted(value)} is not of type {kind.__name__}")
+    return value
 
 
 def check_block(path: Path, manifest: Manifest, block: int, data: Any, remedy: str) -> None:

@@ -6,6 +6,9 @@ import io
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from solver.extras import missing
 from solver.storage import write_atomically
 
@@ -20,6 +23,15 @@ def pyplot() -> Any:
     except ImportError:
         raise missing("matplotlib", "drawing") from None
     return plt
+
+
+def rgb_array(figure: Any) -> NDArray[np.uint8]:
+    """The figure as pixels, uint8 [height, width, 3], and closes it."""
+    try:
+        figure.canvas.draw()
+        return np.asarray(figure.canvas.buffer_rgba())[:, :, :3].copy()
+    finally:
+        pyplot().close(figure)
 
 
 def save_png(figure: Any, path: Path) -> None:

@@ -40,6 +40,14 @@ NODES_AT_A_TIME = 1 << 18
 CHUNK_BYTES = 1 << 20
 BOTH: int = lib.FF_X_WINS | lib.FF_Y_WINS
 WANTED: dict[str, int] = {"xwin": lib.FF_X_WINS, "ywin": lib.FF_Y_WINS, "game_tree": BOTH}
+KINDS = tuple(WANTED)
+MADE_BY = {
+    "table": "solve",
+    "xwin": "solve --player x",
+    "ywin": "solve --player y",
+    "game_tree": "merge",
+    "results": "solve --results-only",
+}
 SIDES = ("x_to_move", "y_to_move")
 
 
@@ -47,11 +55,10 @@ def data_path(folder: str | Path, kind: str, rules: Rules) -> Path:
     return Path(folder) / f"{kind}_{rules.name}.data"
 
 
-def remedy_for(kind: str, rules: Rules, folder: Path) -> str:
-    """What to run for a file of this kind in this folder."""
-    options = f"--n {rules.n} --m {rules.m} --k {rules.k} --data {folder}"
-    command = {"xwin": "solve --player x", "ywin": "solve --player y", "game_tree": "merge"}[kind]
-    return f"run 'fadefour {command} {options}'"
+def remedy_for(kind: str, rules: Rules, folder: Path, option: str = "") -> str:
+    """What to run for a file of this kind, or the dense table ("table"), in this folder."""
+    variant = f"--n {rules.n} --m {rules.m} --k {rules.k}"
+    return f"run 'fadefour {MADE_BY[kind]} {variant} --data {folder}{option and ' ' + option}'"
 
 
 # ---- table to records ---------------------------------------------------------------------------

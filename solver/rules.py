@@ -8,7 +8,7 @@ row 1 is drawn at the bottom. A position is written ``X-queue/Y-queue side``, ol
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal
@@ -19,7 +19,10 @@ from solver.wording import quoted
 
 Side = Literal["x", "y"]
 
-SMALLEST_N, LARGEST_N, LARGEST_M = 3, 5, 5
+_POSITION = re.compile(r"\s*([^/\s]+)/([^/\s]+)\s+([xyXY])\s*")
+_CELLS = re.compile(r"[a-zA-Z][0-9]+|.", re.DOTALL)
+
+SMALLEST_N, LARGEST_N, LARGEST_M = 3, 5, 6
 
 
 @dataclass(frozen=True)
@@ -69,22 +72,35 @@ class Rules:
     def lines(self) -> tuple[frozenset[int], ...]:
         return _lines(self.n, self.k)
 
+    @property
+    def cell_names(self) -> tuple[str, ...]:
+        """Of all cells, in order: ``a1``, ``b1`` ..."""
+        return _names(self.n)
+
     def cell_name(self, cell: int) -> str:
         return f"{chr(ord('a') + cell % self.n)}{cell // self.n + 1}"
 
     def cell(self, name: str) -> int:
         """The number of a named cell, ``a1`` = 0."""
-        match = re.fullmatch(r"([a-z])([0-9]{1,3})", name.lower(), re.ASCII)
+        known = _cells_by_name(self.n).get(name)
+        if known is not None:
+            return known
+        match = re.fullmatch(r"([a-z])([0-9]{1,3})", name.lower(), re.ASCII)  # A1, a01
         if match:
             column, row = ord(match[1]) - ord("a"), int(match[2]) - 1
             if column < self.n and 0 <= row < self.n:
                 return row * self.n + column
         corner = self.cell_name(self.cells - 1)
-        raise InputError(f"cell {name!r} is not on the board: cells are a1 to {corner}")
+        raise InputError(f"cell {quoted(name)} is not on the board: cells are a1 to {corner}")
 
     def has_line(self, pieces: Iterable[int]) -> bool:
-        owned = set(pieces)
-        return any(line <= owned for line in self.lines)
+        owned = 0
+        for cell in pieces:
+            owned |= 1 << cell
+        for line in _line_masks(self.n, self.k):  # noqa: SIM110 - twice as fast as any()
+            if owned & line == line:
+                return True
+        return False
 
     def start(self) -> Position:
         return Position((), (), "x", self)
@@ -100,6 +116,22 @@ def _lines(n: int, k: int) -> tuple[frozenset[int], ...]:
                 if all(0 <= r < n and 0 <= c < n for r, c in cells):
                     lines.append(frozenset(r * n + c for r, c in cells))
     return tuple(lines)
+
+
+@cache
+def _line_masks(n: int, k: int) -> tuple[int, ...]:
+    """The same as bit masks: bit c for cell c."""
+    return tuple(sum(1 << cell for cell in line) for line in _lines(n, k))
+
+
+@cache
+def _names(n: int) -> tuple[str, ...]:
+    return tuple(Rules(n, 2, 2).cell_name(cell) for cell in range(n * n))
+
+
+@cache
+def _cells_by_name(n: int) -> dict[str, int]:
+    return {name: cell for cell, name in enumerate(_names(n))}
 
 
 @dataclass(frozen=True)
@@ -126,22 +158,24 @@ class Position:
     @classmethod
     def parse(cls, text: str, rules: Rules | None = None) -> Position:
         """Reads ``X-queue/Y-queue side``, for example ``a1b2c3d4/a2a3b4 y``."""
-        match = isinstance(text, str) and re.fullmatch(
-            r"\s*([^/\s]+)/([^/\s]+)\s+([xyXY])\s*", text
-        )
+        match = isinstance(text, str) and _POSITION.fullmatch(text)
         if not match:
             raise InputError(
                 f"position {quoted(text)} is not of the form 'X-queue/Y-queue side', oldest piece "
                 "first, - for no pieces: for example 'a1b2/c3 y' or '-/- x'"
             )
         side: Side = "x" if match[3] in "xX" else "y"
-        queues = ["" if queue == "-" else queue for queue in match.groups()[:2]]
-        used = rules or Rules()
-        return cls(_queue(queues[0], used), _queue(queues[1], used), side, used)
+        x, y = ("" if queue == "-" else queue for queue in match.groups()[:2])
+        return cls(x, y, side, rules or Rules())  # type: ignore[arg-type]
 
     def __str__(self) -> str:
-        queues = ["".join(map(self.rules.cell_name, queue)) or "-" for queue in (self.x, self.y)]
-        return f"{queues[0]}/{queues[1]} {self.to_move}"
+        return self.written_with(_names(self.rules.n))
+
+    def written_with(self, names: Sequence[str]) -> str:
+        """In notation, with these names for the cells: those of an image write the image."""
+        x = "".join([names[cell] for cell in self.x]) or "-"
+        y = "".join([names[cell] for cell in self.y]) or "-"
+        return f"{x}/{y} {self.to_move}"
 
     @property
     def mover(self) -> tuple[int, ...]:
@@ -161,6 +195,14 @@ class Position:
         """The previous mover has a line: the side to move has lost."""
         return not self.is_impossible and self.rules.has_line(self.opponent)
 
+    @property
+    def swapped(self) -> Position | None:
+        """The same position with the colours exchanged; None where the rules have no such
+        position, that is unless both sides have all their pieces on the board."""
+        if not len(self.x) == len(self.y) == self.rules.m:
+            return None
+        return Position(self.y, self.x, "y" if self.to_move == "x" else "x", self.rules)
+
     def legal_moves(self) -> list[int]:
         """The empty cells, in rising order; none once the game is over."""
         if self.rules.has_line(self.opponent) or self.is_impossible:
@@ -179,13 +221,25 @@ class Position:
             return Position(queue, self.y, "y", self.rules)
         return Position(self.x, queue, "x", self.rules)
 
+    def written_after(self) -> dict[int, str]:
+        """The notation of the position after each legal move, by cell in rising order."""
+        names, moves = _names(self.rules.n), self.legal_moves()
+        kept = self.mover[1:] if len(self.mover) == self.rules.m else self.mover
+        stays = "".join([names[cell] for cell in kept])
+        other = "".join([names[cell] for cell in self.opponent]) or "-"
+        if self.to_move == "x":
+            return {cell: f"{stays}{names[cell]}/{other} y" for cell in moves}
+        return {cell: f"{other}/{stays}{names[cell]} x" for cell in moves}
+
 
 def _queue(given: str | Iterable[int], rules: Rules) -> tuple[int, ...]:
     if isinstance(given, str):
-        names = re.findall(r"[a-zA-Z][0-9]+|.", given, re.DOTALL)
+        names = _CELLS.findall(given)
         return tuple(rules.cell(name) for name in names)
     if not isinstance(given, Iterable):
         raise InputError(f"queue {given!r}: give cells, as numbers or as text such as 'a1b2'")
+    if type(given) is tuple and all(type(cell) is int for cell in given):
+        return given
     return tuple(integer("cell", cell) for cell in given)
 
 
@@ -193,13 +247,13 @@ def _check(position: Position) -> None:
     rules, x, y = position.rules, position.x, position.y
     if position.to_move not in ("x", "y"):
         raise InputError(f"side to move {position.to_move!r}: it is 'x' or 'y'")
-    for cell in (*x, *y):
+    cells = (*x, *y)
+    for cell in cells:
         if not 0 <= cell < rules.cells:
             raise InputError(f"cell {cell} is not on the board: cells are 0 to {rules.cells - 1}")
-    names = [rules.cell_name(cell) for cell in (*x, *y)]
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(f"two pieces on {name} in {quoted(str(position))}")
+    if len(set(cells)) < len(cells):
+        twice = next(cell for cell in cells if cells.count(cell) > 1)
+        raise InputError(f"two pieces on {rules.cell_name(twice)} in {quoted(str(position))}")
     for owner, queue in (("X", x), ("Y", y)):
         if len(queue) > rules.m:
             raise InputError(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from solver.checked_files import NodeTable
 from solver.drawing import outcome
 from solver.plotting import pyplot, save_png
 from solver.retrograde import deepest_of
@@ -16,8 +17,6 @@ from solver.rules import Rules
 from solver.values import ResultCounts, Value, value_of_byte
 
 Counts = NDArray[np.uint64]
-
-RESULTS = ("finished", "win", "loss", "draw", "impossible")
 
 
 @dataclass(frozen=True)
@@ -54,6 +53,11 @@ class Statistics:
     depths: list[DepthCount]
 
     @classmethod
+    def of_table(cls, table: NodeTable, threads: int | None = None) -> Statistics:
+        """Counts the whole table, which is checked first."""
+        return cls.of(table.rules, table.count_bytes(threads))
+
+    @classmethod
     def of(cls, rules: Rules, counts: Counts) -> Statistics:
         """From counts of table bytes, uint64 [slices, 256]."""
         total, deepest = counts.sum(axis=0), deepest_of(counts)
@@ -86,7 +90,7 @@ class Statistics:
 
     def __str__(self) -> str:
         """Two tables: by slice, and by depth."""
-        head = ["pieces", "nodes", *RESULTS]
+        head = list(self.slices[0].to_dict())
         rows = [[f"{part.to_dict()[name]:,}" for name in head] for part in self.slices]
         everything = {"nodes": self.nodes, **asdict(self.results)}
         total = ["all", *(f"{everything[name]:,}" for name in head[1:])]

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from solver.checked_files import NodeTable
 from solver.drawing import board, line_of, outcome
 from solver.index import position_of
-from solver.kernels import Crew
-from solver.retrograde import count_values, deepest_of
 from solver.rules import Position, Rules
+from solver.statistics import Statistics
 from solver.table import BYTES_AT_A_TIME, DenseTable
 from solver.values import ResultCounts, Value
+from solver.wording import counted_plies
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,8 @@ class Summary:
     nodes: int
     results: ResultCounts
     deepest_plies: int
-    deepest_win: DeepestWin | None  # None if nobody can win
+    deepest_win: DeepestWin | None
+    """None if nobody can win, or if the table has no plies."""
 
     @property
     def winner(self) -> str | None:
@@ -94,22 +96,27 @@ class Summary:
             f"{results.lost:,} lost ({results.finished:,} of them over), "
             f"{results.draw:,} drawn, {results.impossible:,} cannot occur."
         )
-        return answer if self.deepest_win is None else f"{answer}\n\n{self.deepest_win}"
+        if self.deepest_win is not None:
+            return f"{answer}\n\n{self.deepest_win}"
+        if not self.deepest_plies:
+            return answer
+        deepest = counted_plies(self.deepest_plies)
+        return (
+            f"{answer}\n\nThe longest forced win or loss takes {deepest}; these are results "
+            "without plies, so it cannot be played out."
+        )
 
 
-def summarise(table: DenseTable, threads: int | None = None) -> Summary:
+def summarise(table: NodeTable, threads: int | None = None) -> Summary:
     """Counts the whole table, which is checked first, and plays the deepest win out."""
-    table.check_all()
-    with Crew(threads) as crew:
-        counts = count_values(table.rules, table.bytes, crew)
-    deepest = deepest_of(counts)
+    statistics = Statistics.of_table(table, threads)
     return Summary(
         table.rules,
-        table.probe(table.rules.start()),
-        int(counts.sum()),
-        ResultCounts.of(counts.sum(axis=0)),
-        deepest,
-        _deepest_win(table, deepest),
+        statistics.start,
+        statistics.nodes,
+        statistics.results,
+        statistics.deepest,
+        _deepest_win(table, statistics.deepest) if isinstance(table, DenseTable) else None,
     )
 
 

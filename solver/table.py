@@ -8,15 +8,14 @@ read-only, and "this block is checked" only ever turns from no to yes.
 
 from __future__ import annotations
 
-import contextlib
-import mmap
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from solver.checked_files import CheckedMap, NodeTable, TableFile
 from solver.errors import CorruptTableError, InputError, MissingTableError
+from solver.exploring import Exploration, Limits, explore_bytes
 from solver.index import (
     Int8Array,
     Uint64Array,
@@ -25,20 +24,21 @@ from solver.index import (
     impossible_message,
     node_count,
 )
-from solver.kernels import index_of, lib, pointer
-from solver.manifest import Manifest, NewFile, check_block, is_there, open_manifest
-from solver.probing import Table as Table
+from solver.kernels import Crew, index_of, lib, pointer
+from solver.manifest import Manifest, NewFile, is_there, open_manifest
 from solver.records import (
     HEADER_BYTES,
+    KINDS,
     RECORD_BYTES,
     RecordFile,
     data_path,
     open_records,
     remedy_for,
 )
-from solver.retrograde import Solution
+from solver.results_table import ResultsTable, results_path
+from solver.retrograde import Solution, count_values
 from solver.rules import Position, Rules
-from solver.storage import open_regular
+from solver.table_counts import counts_of_table
 
 BYTES_AT_A_TIME = 1 << 22
 
@@ -47,12 +47,6 @@ RECORD = np.dtype([("code", "<u8"), ("dp", "i1", 2), ("depth", "<u2", 2)])
 
 def table_path(folder: str | Path, rules: Rules) -> Path:
     return Path(folder) / f"solved_{rules.name}.table"
-
-
-def solve_command(rules: Rules, folder: Path, option: str = "") -> str:
-    """What to run for a table in this folder."""
-    variant = f"--n {rules.n} --m {rules.m} --k {rules.k}"
-    return f"run 'fadefour solve {variant} --data {folder}{option and ' ' + option}'"
 
 
 def write_table(folder: str | Path, solution: Solution) -> Manifest:
@@ -64,101 +58,37 @@ def write_table(folder: str | Path, solution: Solution) -> Manifest:
         return new.commit(counts_of_table(solution.counts))
 
 
-def counts_of_table(counts: NDArray[np.uint64]) -> dict[str, Any]:
-    """Counts [slices, 256] of table bytes as the manifest states them."""
-    by_slice = {
-        str(pieces): {str(byte): int(row[byte]) for byte in np.flatnonzero(row)}
-        for pieces, row in enumerate(counts)
-    }
-    return {"nodes": int(counts.sum()), "bytes_by_slice": by_slice}
-
-
-class _CheckedMap:
-    """A read-only map of a file, of which blocks are checked when first touched."""
-
-    def __init__(self, path: Path, manifest: Manifest, remedy: str) -> None:
-        self._path, self._manifest, self._remedy = path, manifest, remedy
-        with open_regular(path, manifest.bytes, "table", remedy) as source:
-            self._map = mmap.mmap(source.fileno(), 0, access=mmap.ACCESS_READ)
-        self._bytes: NDArray[np.uint8] | None = np.frombuffer(self._map, np.uint8)
-        self._is_checked = np.zeros(len(manifest.crc32), np.bool_)
-        self._all_checked = False
-        self._shift = manifest.block_bytes.bit_length() - 1
-
-    @property
-    def bytes(self) -> NDArray[np.uint8]:
-        """All bytes, unchecked."""
-        if self._bytes is None:
-            raise InputError(f"'{self._path}' is closed: open it again")
-        return self._bytes
-
-    def check(self, offset: int) -> None:
-        """Checks the block around one byte."""
-        if not self._is_checked[offset >> self._shift]:
-            self._check_block(offset >> self._shift)
-
-    def check_many(self, offsets: Uint64Array) -> None:
-        """Checks the blocks around many bytes."""
-        if self._all_checked:
-            return
-        touched = np.zeros(len(self._is_checked), np.bool_)
-        touched[offsets >> np.uint64(self._shift)] = True
-        for block in np.flatnonzero(touched & ~self._is_checked):
-            self._check_block(int(block))
-        self._all_checked = bool(self._is_checked.all())
-
-    def _check_block(self, block: int) -> None:
-        first = block * self._manifest.block_bytes
-        data = self.bytes[first : first + self._manifest.block_bytes]
-        check_block(self._path, self._manifest, block, data, self._remedy)
-        self._is_checked[block] = True
-
-    def close(self) -> None:
-        self._bytes = None
-        # A caller's array may still look at the map, which is then freed with that array.
-        with contextlib.suppress(BufferError):
-            self._map.close()
-
-
-class TableFile(Table):
-    """A table on disk."""
-
-    path: Path
-    _map: _CheckedMap
-
-    @property
-    def name(self) -> str:
-        return f"'{self.path}'"
-
-    def close(self) -> None:
-        self._map.close()
-
-
-class DenseTable(TableFile):
+class DenseTable(NodeTable):
     """One byte per node, found by rank: the native store."""
 
     def __init__(self, path: Path, rules: Rules | None = None) -> None:
         self.path = path
-        remedy = solve_command(rules or Rules(), path.parent)
+        remedy = remedy_for("table", rules or Rules(), path.parent)
         self.manifest = open_manifest(path, "table", remedy, rules)
         self.rules = self.manifest.rules
-        self.remedy = f"{solve_command(self.rules, path.parent)} again"
+        self.remedy = f"{remedy_for('table', self.rules, path.parent)} again"
         if self.manifest.bytes != node_count(self.rules):
             raise CorruptTableError(
                 f"'{path}' has {self.manifest.bytes} bytes, {self.rules} has "
                 f"{node_count(self.rules)} nodes: {self.remedy}"
             )
-        self._map = _CheckedMap(path, self.manifest, self.remedy)
+        self._map = CheckedMap(path, self.manifest, self.remedy)
 
     @property
     def bytes(self) -> NDArray[np.uint8]:
         """The whole table, uint8 [nodes], read-only, unchecked."""
         return self._map.bytes
 
-    def check_all(self) -> None:
-        """Checks every block now, rather than when it is first touched."""
-        for block in range(len(self.manifest.crc32)):
-            self._map.check(block * self.manifest.block_bytes)
+    def values_of(self, nodes: Uint64Array) -> NDArray[np.uint8]:
+        """Table bytes of nodes, uint8 [N]."""
+        self._map.check_many(nodes)
+        return self._map.bytes[nodes]
+
+    def count_bytes(self, threads: int | None = None) -> NDArray[np.uint64]:
+        """How often each table byte occurs in each slice: uint64 [slices, 256]."""
+        self.check_all()
+        with Crew(threads) as crew:
+            return count_values(self.rules, self.bytes, crew)
 
     def _byte(self, position: Position) -> int:
         node, _ = find_node(position)
@@ -166,9 +96,10 @@ class DenseTable(TableFile):
         return int(self._map.bytes[node])
 
     def _bytes(self, x: Int8Array, y: Int8Array, to_move: Int8Array) -> NDArray[np.uint8]:
-        nodes, _ = find_nodes(x, y, to_move, self.rules)
-        self._map.check_many(nodes)
-        return self._map.bytes[nodes]
+        return self.values_of(find_nodes(x, y, to_move, self.rules)[0])
+
+    def _explore(self, position: Position, limits: Limits) -> Exploration:
+        return explore_bytes(position, limits, self.bytes, self.name, self._map.check_many)
 
 
 class RecordTable(TableFile):
@@ -176,7 +107,7 @@ class RecordTable(TableFile):
 
     def __init__(self, source: RecordFile) -> None:
         self.path, self.rules, self._source = source.path, source.rules, source
-        self._map = _CheckedMap(source.path, source.manifest, source.remedy)
+        self._map = CheckedMap(source.path, source.manifest, source.remedy)
 
     def _byte(self, position: Position) -> int:
         x, y = np.full((1, self.rules.m), -1, np.int8), np.full((1, self.rules.m), -1, np.int8)
@@ -240,10 +171,10 @@ class RecordTable(TableFile):
 
 
 def open_table(path: str | Path = "data", rules: Rules | None = None) -> TableFile:
-    """Opens a solved table: a ``.table`` file, a ``.data`` file, or a folder that has one.
+    """Opens a solved table: a ``.table``, ``.data`` or ``.bits`` file, or a folder that has one.
 
     In a folder the dense table of the variant (4, 4, 4 by default) is looked for first, then
-    the game tree.
+    the game tree, then the results without plies.
     """
     path = Path(path)
     if path.suffix == ".data" and not path.is_dir():
@@ -252,6 +183,8 @@ def open_table(path: str | Path = "data", rules: Rules | None = None) -> TableFi
                 f"'{path}' has one player's wins only: run 'fadefour merge' and open the game tree"
             )
         return RecordTable(open_records(path, "game_tree", rules))
+    if path.suffix == ".bits" and not path.is_dir():
+        return ResultsTable(path, rules)
     if path.suffix == ".table" or (path.exists() and not path.is_dir()):
         return DenseTable(path, rules)
     wanted = rules or Rules()
@@ -260,6 +193,8 @@ def open_table(path: str | Path = "data", rules: Rules | None = None) -> TableFi
     tree = data_path(path, "game_tree", wanted)
     if is_there(tree):
         return RecordTable(open_records(tree, "game_tree", wanted))
+    if is_there(results_path(path, wanted)):
+        return ResultsTable(results_path(path, wanted), wanted)
     wins = [data_path(path, kind, wanted) for kind in ("xwin", "ywin")]
     if all(map(is_there, wins)):
         raise MissingTableError(
@@ -267,18 +202,26 @@ def open_table(path: str | Path = "data", rules: Rules | None = None) -> TableFi
             f"{remedy_for('game_tree', wanted, path)}"
         )
     raise MissingTableError(
-        f"'{path}' has no table for {wanted.name}: {solve_command(wanted, path)}"
+        f"'{path}' has no table for {wanted.name}: {remedy_for('table', wanted, path)}"
     )
+
+
+def open_by_node(folder: Path, rules: Rules) -> NodeTable:
+    """Opens the dense table of a folder, or the results without plies, for what needs every
+    position but not its plies."""
+    if not is_there(table_path(folder, rules)) and is_there(results_path(folder, rules)):
+        return ResultsTable(results_path(folder, rules), rules)
+    return open_dense(folder, rules)
 
 
 def open_dense(folder: Path, rules: Rules) -> DenseTable:
     """Opens the dense table of a folder, for what needs every position at once."""
     path = table_path(folder, rules)
-    records = [data_path(folder, kind, rules) for kind in ("xwin", "ywin", "game_tree")]
+    records = [data_path(folder, kind, rules) for kind in KINDS]
     listed = [record.name for record in records if is_there(record)]
     if listed and not is_there(path):
         raise MissingTableError(
             f"'{folder}' has {', '.join(listed)}, but this needs the dense table {path.name}: "
-            f"{solve_command(rules, folder, '--table-only')}"
+            f"{remedy_for('table', rules, folder, '--table-only')}"
         )
     return DenseTable(path, rules)

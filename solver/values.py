@@ -35,7 +35,8 @@ class Value(NamedTuple):
     """What a position is worth to the side to move, or a move to the player making it."""
 
     result: str  # "win", "draw" or "loss"
-    plies: int | None  # to the end under best play; None for a draw (endless)
+    plies: int | None
+    """To the end under best play; None for a draw (endless), and where the table has no plies."""
 
 
 class MoveValue(NamedTuple):
@@ -44,6 +45,11 @@ class MoveValue(NamedTuple):
     cell: int
     result: str
     plies: int | None
+    traps: int
+    """How many of the opponent's replies lose the opponent's result: a win becomes a draw or a
+    loss, a draw a loss. Among moves of equal worth it says which one asks most of the opponent."""
+    replies: int
+    """How many replies there are; none once the game is over."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +87,15 @@ def value_of_byte(byte: int) -> Value:
     return Value("loss" if byte % 2 else "win", byte - 1)
 
 
+def result_of_byte(byte: int) -> Value:
+    """The same of a table without plies: only that a finished game is over is known."""
+    result = value_of_byte(byte).result
+    return Value(result, 0 if byte == FINISHED else None)
+
+
+PLIES_OF_RESULT = np.where(np.arange(256) == FINISHED, 0, -1).astype(np.int16)
+"""int16 [256]: as ``PLIES_OF_BYTE``, of a table without plies: -1 for what is not known."""
+
 DECIDED = 1000
 """Worth of a win or a loss at once; more than any number of plies."""
 
@@ -95,9 +110,15 @@ def worth_of(results: NDArray[np.int8], plies: NDArray[np.int16]) -> NDArray[np.
 
 
 def best_first(value: Value | MoveValue) -> int:
-    """A key that sorts the soonest win first, then draws, then losses, the latest loss first."""
+    """A key that sorts the soonest win first, then draws, then losses, the latest loss first. A win
+    or loss in an unknown number of plies counts as the latest."""
     sign = 1 - RESULTS.index(value.result)
-    return -sign * (DECIDED - (value.plies or 0))
+    return -sign * (DECIDED - (DECIDED - 1 if value.plies is None else value.plies))
+
+
+def best_and_hardest_first(move: MoveValue) -> tuple[int, int]:
+    """A key that sorts as ``best_first``, and equal moves by their traps, the most first."""
+    return best_first(move), -move.traps
 
 
 def describe(byte: int) -> str:
@@ -106,7 +127,7 @@ def describe(byte: int) -> str:
 
 
 def in_words(value: Value) -> str:
-    """``a draw``, ``a win in 5``, ``a finished game``."""
+    """``a draw``, ``a win in 5``, ``a win``, ``a finished game``."""
     if value.plies is None:
-        return "a draw"
+        return f"a {value.result}"
     return f"a {value.result} in {value.plies}" if value.plies else "a finished game"

@@ -30,6 +30,7 @@ from solver.machine import zeroed
 from solver.manifest import check_whole, is_there
 from solver.progress import Progress, Silent
 from solver.records import (
+    KINDS,
     Disagreement,
     RecordFile,
     check_records,
@@ -39,22 +40,23 @@ from solver.records import (
     open_records,
     remedy_for,
 )
+from solver.results_audit import ResultsAudit, audit_results
+from solver.results_table import KIND as RESULTS
+from solver.results_table import ResultsTable, results_path
 from solver.retrograde import count_values
 from solver.rules import Position, Rules
 from solver.table import (
     BYTES_AT_A_TIME,
     DenseTable,
     RecordTable,
-    counts_of_table,
-    solve_command,
     table_path,
 )
+from solver.table_counts import counts_of_table
 from solver.values import UNDECIDED, ResultCounts, describe
 from solver.wording import counted
 
 Bytes = NDArray[np.uint8]
 
-KINDS = ("xwin", "ywin", "game_tree")
 NOTHING = Audit(0, 0, ResultCounts(0, 0, 0, 0, 0), [])
 
 
@@ -67,6 +69,8 @@ class Verification:
     audit: Audit
     files: dict[str, str]
     problems: list[str]
+    results: ResultsAudit | None = None
+    """Of a file of results without plies, if there is one."""
 
     @property
     def ok(self) -> bool:
@@ -79,15 +83,17 @@ class Verification:
             "nodes": self.audit.to_dict(),
             "files": self.files,
             "problems": self.problems,
+            **({} if self.results is None else {"results": self.results.to_dict()}),
         }
 
     def __str__(self) -> str:
         lines = [f"{name}: {checked}: ok" for name, checked in self.files.items()]
-        lines.append(
-            str(self.audit)
-            if self.audit.checked
-            else "no position was checked against its successors"
-        )
+        if self.audit.checked:
+            lines.append(str(self.audit))
+        if self.results is not None:
+            lines.append(str(self.results))
+        if not self.audit.checked and self.results is None:
+            lines.append("no position was checked against its successors")
         lines += [f"WRONG: {problem}" for problem in self.problems]
         lines.append("verified" if self.ok else "verification FAILED")
         return "\n".join(lines)
@@ -97,17 +103,24 @@ def _files_of(folder: Path, rules: Rules) -> dict[str, Path]:
     """The files that a folder has for a variant, by kind."""
     paths = {"table": table_path(folder, rules)}
     paths |= {kind: data_path(folder, kind, rules) for kind in KINDS}
+    paths[RESULTS] = results_path(folder, rules)
     files = {kind: path for kind, path in paths.items() if is_there(path)}
     if not files:
         raise MissingTableError(
-            f"'{folder}' has nothing to verify for {rules.name}: {solve_command(rules, folder)}"
+            f"'{folder}' has nothing to verify for {rules.name}: "
+            f"{remedy_for('table', rules, folder)}"
         )
     return files
 
 
 def estimate_folder(folder: Path, rules: Rules) -> Estimate:
     """What ``verify_folder`` will take; MissingTableError if there is nothing to verify."""
-    return estimate_verify(rules, list(_files_of(folder, rules).values()))
+    return _estimate(rules, _files_of(folder, rules))
+
+
+def _estimate(rules: Rules, files: dict[str, Path]) -> Estimate:
+    with_plies = any(kind != RESULTS for kind in files)
+    return estimate_verify(rules, list(files.values()), with_plies)
 
 
 def verify_folder(
@@ -139,15 +152,25 @@ class _Run:
 
     def verify(self) -> Verification:
         files = _files_of(self.folder, self.rules)
-        estimate_verify(self.rules, list(files.values())).refuse_if_too_large()
+        _estimate(self.rules, files).refuse_if_too_large()
         sources = {}
         for kind in [kind for kind in KINDS if kind in files]:
             with self._reporting_damage():
                 sources[kind] = open_records(files[kind], kind, self.rules)
         with contextlib.ExitStack() as opened:
             table = self._open_table(files["table"], opened) if "table" in files else None
-            audit = self._audit(table, sources)
-        return Verification(self.rules, audit, self.files, self.problems + audit.problems)
+            audit = self._audit(table, sources) if files.keys() != {RESULTS} else NOTHING
+            results = self._audit_results(files[RESULTS], table) if RESULTS in files else None
+        return Verification(self.rules, audit, self.files, self.problems + audit.problems, results)
+
+    def _audit_results(self, path: Path, dense: DenseTable | None) -> ResultsAudit | None:
+        with self._reporting_damage(), ResultsTable(path, self.rules) as table:
+            audit = audit_results(table, self.crew, self.progress, dense)
+            self.problems += audit.problems
+            if not audit.problems:
+                self.files[path.name] = "checksums and manifest"
+            return audit
+        return None
 
     @contextlib.contextmanager
     def _reporting_damage(self) -> Iterator[None]:

@@ -6,10 +6,24 @@ from __future__ import annotations
 MOST_QUOTED = 80
 
 
-def quoted(text: object) -> str:
-    """A value that was typed, as a message repeats it: in quotes, its middle left out if long."""
+def quoted(text: object, most: int = MOST_QUOTED) -> str:
+    """A value that was typed or read, as a message repeats it: in quotes, its middle left out if
+    that is longer than ``most``."""
     words = repr(text)
-    return words if len(words) <= MOST_QUOTED else f"{words[:40]}...{words[-20:]}"
+    return words if len(words) <= most else f"{words[: most // 2]}...{words[-(most // 4) :]}"
+
+
+def printable(text: str) -> str:
+    """What cannot be printed, as the characters that move a terminal's cursor, is escaped."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def one_line(text: object, most: int = 200) -> str:
+    """Words from elsewhere, such as another library's error, as a message repeats them: on one
+    line, what cannot be printed escaped, the end left out if that is longer than ``most``."""
+    words = " ".join(str(text).split())
+    shown = printable(words)
+    return shown if len(shown) <= most else f"{shown[: most - 3]}..."
 
 
 def counted(number: int, noun: str, plural: str | None = None, width: int = 0) -> str:

@@ -1,11 +1,11 @@
-"""Fixtures that several test files share: solved folders, the truth, the command, kill -9."""
+"""Fixtures that several test files share: the command, kill -9, solved folders, the truth."""
 
 from __future__ import annotations
 
 import contextlib
 import io
-import multiprocessing
 import os
+import pickle
 import shutil
 import signal
 import sys
@@ -13,17 +13,29 @@ import tempfile
 from collections.abc import Callable, Iterator
 from itertools import permutations
 from pathlib import Path
-from types import FrameType, ModuleType
+from types import ModuleType
 from typing import Any, NamedTuple
 
+import blank_curves
 import brute_force
 import pytest
+from kills import Killer
 from plain_records import TRUTH, Pair, Record, claim_of, encode, least_image, sides_of
 
-import cli
+from azfit import main
 from solver import DenseTable, Rules, Solution, merge, solve, swap_colours, write_table, write_wins
 from solver.kernels import Crew
+from solver.storage import writing_in
 from solver.table import table_path
+
+# The processes of the tests share the cores: one thread of torch for each, set before it is loaded.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+blank_curves.install()
+# A shell's background job ignores Ctrl-C, and so would every command that the tests start there.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+KilledAtLine = Callable[[int, ModuleType, Callable[[], object]], bool]
+MadeOnce = Callable[[str, Callable[[Path], object]], Path]
 
 
 class Outcome(NamedTuple):
@@ -35,12 +47,12 @@ class Outcome(NamedTuple):
 
 
 def run_cli(*arguments: str | Path) -> Outcome:
-    """Runs ``fadefour`` in this process, from ``cli.main`` on, as the console script does."""
+    """Runs ``fadefour`` in this process, from ``main`` on, as the console script does."""
     out, err, code = io.StringIO(), io.StringIO(), 0
     kept, sys.argv = sys.argv, ["fadefour", *map(str, arguments)]
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            cli.main()
+            main.main()
     except SystemExit as stop:
         code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
     finally:
@@ -53,40 +65,11 @@ def fadefour() -> Callable[..., Outcome]:
     return run_cli
 
 
-def kill_at_line(number: int, source: str) -> None:
-    """From now on, this process dies by SIGKILL before the ``number``-th line run in a file."""
-    left = number
-
-    def each_line(frame: FrameType, event: str, argument: object) -> Any:
-        nonlocal left
-        if frame.f_code.co_filename != source:
-            return None
-        if event == "line":
-            left -= 1
-            if left < 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-        return each_line
-
-    sys.settrace(each_line)
-
-
-def killed_at_line(number: int, module: ModuleType, work: Callable[[], object]) -> bool:
-    """Runs ``work`` in a child that is killed as above; False once it ends before that line."""
-
-    def doomed() -> None:
-        kill_at_line(number, str(module.__file__))
-        work()
-
-    child = multiprocessing.get_context("fork").Process(target=doomed)
-    child.start()
-    child.join()
-    assert child.exitcode in (0, -signal.SIGKILL)
-    return child.exitcode != 0
-
-
-@pytest.fixture(scope="session", name="killed_at_line")
-def killed_at_line_fixture() -> Callable[[int, ModuleType, Callable[[], object]], bool]:
-    return killed_at_line
+@pytest.fixture(scope="session")
+def killed_at_line() -> Iterator[KilledAtLine]:
+    """Runs work in a child that dies before a line of a module; False once it ends before."""
+    with Killer() as killer:
+        yield killer.killed_at_line
 
 
 @pytest.fixture
@@ -104,28 +87,58 @@ def plain_user() -> Iterator[Path]:
                 os.seteuid(0)
 
 
+# ---- what is solved and learned once ------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> MadeOnce:
+    """Makes a folder by its name and what fills it, once for all of pytest-xdist's processes."""
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+
+    def folder_of(name: str, fill: Callable[[Path], object]) -> Path:
+        with writing_in(shared / f"{name}.lock", wait=True):
+            if not (shared / name).exists():
+                pending = tmp_path_factory.mktemp(name)
+                fill(pending)
+                pending.rename(shared / name)
+        return shared / name
+
+    return folder_of
+
+
 @pytest.fixture(scope="session")
 def rules33() -> Rules:
     return Rules(3, 3, 3)
 
 
 @pytest.fixture(scope="session")
-def truth33() -> dict[brute_force.Position, brute_force.Value]:
+def truth33(made_once: MadeOnce) -> dict[brute_force.Position, brute_force.Value]:
     """Every position of D(3, 3, 3), reachable or not, valued without any product code."""
-    return brute_force.solve(brute_force.all_positions(3, 3, 3), 3, 3, 3)
+
+    def solve_plainly(folder: Path) -> None:
+        values = brute_force.solve(brute_force.all_positions(3, 3, 3), 3, 3, 3)
+        (folder / "values").write_bytes(pickle.dumps(values))
+
+    values: TRUTH = pickle.loads((made_once("truth33", solve_plainly) / "values").read_bytes())
+    return values
 
 
 @pytest.fixture(scope="session")
-def solved33(tmp_path_factory: pytest.TempPathFactory, rules33: Rules) -> Path:
+def solved33(made_once: MadeOnce, rules33: Rules) -> Path:
     """A folder with the table, both players' wins and the game tree of D(3, 3, 3). Read only."""
-    folder, solution = tmp_path_factory.mktemp("solved33"), solve(rules33)
-    write_table(folder, solution)
-    with Crew() as crew:
-        swapped = swap_colours(rules33, solution.table, crew)
-        for kind in ("xwin", "ywin"):
-            write_wins(folder, kind, rules33, solution.table, swapped, crew)
-    merge(folder, rules33)
-    return folder
+
+    def write_all(folder: Path) -> None:
+        solution = solve(rules33)
+        write_table(folder, solution)
+        with Crew() as crew:
+            swapped = swap_colours(rules33, solution.table, crew)
+            for kind in ("xwin", "ywin"):
+                write_wins(folder, kind, rules33, solution.table, swapped, crew)
+        merge(folder, rules33)
+
+    return made_once("solved33", write_all)
 
 
 @pytest.fixture
@@ -165,11 +178,35 @@ def solution44() -> Solution:
 
 
 @pytest.fixture(scope="session")
-def table44(solution44: Solution, tmp_path_factory: pytest.TempPathFactory) -> DenseTable:
+def solved44(made_once: MadeOnce) -> Path:
+    """A folder with the table of D(4, 4, 4). Read only."""
+    return made_once("solved44", lambda folder: write_table(folder, solve(Rules(), threads=2)))
+
+
+@pytest.fixture(scope="session")
+def table44(solved44: Path) -> DenseTable:
     """The dense table of D(4, 4, 4)."""
-    folder = tmp_path_factory.mktemp("solved44")
-    write_table(folder, solution44)
-    return DenseTable(table_path(folder, solution44.rules), solution44.rules)
+    return DenseTable(table_path(solved44, Rules()), Rules())
+
+
+@pytest.fixture(scope="session")
+def learned33(made_once: MadeOnce, solved33: Path) -> Path:
+    """A folder with a run of the quick preset on D(3, 3, 3) and its report. Read only."""
+
+    def train(folder: Path) -> None:
+        options = ("--n", "3", "--m", "3", "--data", solved33, "--threads", "1", "--json")
+        ended = run_cli("train-from-oracle", "--run", folder / "run", "--preset", "quick", *options)
+        assert ended.code == 0, ended.err
+        (folder / "report.json").write_text(ended.out)
+
+    return made_once("learned33", train)
+
+
+@pytest.fixture
+def drawn_curves() -> Iterator[None]:
+    """Runs end with the real picture of their curves."""
+    with blank_curves.really_drawn():
+        yield
 
 
 @pytest.fixture
@@ -179,3 +216,46 @@ def without_waiting_for_the_disk() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda handle: None)
         yield
+
+
+# ---- fadefour serve -----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def web_data(
+    solved33: Path, solution44: Solution, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A folder with D(3, 3, 3), table and game tree, the table of D(4, 4, 4), and the scores of
+    some Connect Four openings."""
+    from web_folders import write_openings
+
+    folder = Path(shutil.copytree(solved33, tmp_path_factory.mktemp("web") / "data"))
+    write_table(folder, solution44)
+    write_openings(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def web_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of runs of both kinds, with networks of all games."""
+    from web_folders import write_runs
+
+    return write_runs(tmp_path_factory.mktemp("web") / "runs")
+
+
+@pytest.fixture(scope="session")
+def web(web_data: Path, web_runs: Path) -> Iterator[Any]:
+    """The application, in this process."""
+    from web_server import InProcess
+
+    with InProcess(web_data, web_runs) as application:
+        yield application
+
+
+@pytest.fixture(scope="session")
+def web_server(web_data: Path, web_runs: Path) -> Iterator[Any]:
+    """A server in a process of its own; for tests that leave it as it is."""
+    from web_server import ServerProcess
+
+    with ServerProcess(web_data, web_runs) as server:
+        yield server

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,10 @@ from solver.manifest import NewFile
 
 
 def edit_manifest(path: Path, edit: Callable[[dict[str, Any]], object]) -> None:
+    """As someone who wants it to be believed: without its own checksum, as older ones are."""
     manifest = path.with_name(path.name + ".json")
     body = json.loads(manifest.read_text())
+    body["checksums"].pop("manifest", None)
     edit(body)
     manifest.write_text(json.dumps(body))
 
@@ -36,6 +39,17 @@ def flip_bit(path: Path, offset: int = 5000, bit: int = 3) -> None:
     data = bytearray(path.read_bytes())
     data[offset] ^= 1 << bit
     path.write_bytes(data)
+
+
+def each_flip(path: Path, span: range) -> Iterator[str]:
+    """Flips every bit of these bytes of a file in turn, and back; yields which one it is."""
+    good = path.read_bytes()
+    with open(path, "r+b", buffering=0) as file:
+        for place in span:
+            for bit in range(8):
+                os.pwrite(file.fileno(), bytes([good[place] ^ 1 << bit]), place)
+                yield f"bit {bit} of byte {place}"
+            os.pwrite(file.fileno(), good[place : place + 1], place)
 
 
 def take_manifest_of_other_variant(path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -11,14 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from azfit.drop_oldest_players import CanonicalPlayer, TablePlayer, game_of, states_of
-from azfit.games import Connect4, States
-from azfit.grading.tally import RESULTS
+from azfit.games import States
 from azfit.players import Choices, NetworkPlayer, Player, Plies
 from azfit.search import Evaluator
-from solver.connect4 import Connect4Position, Connect4Solver
 from solver.playout import Positions
+from solver.probing import Table
 from solver.rules import Position, Rules
-from solver.table import Table
 
 Queue = tuple[int, ...]
 Key = tuple[Queue, Queue]
@@ -135,22 +133,6 @@ class Opinion(TablePlayer):
         count = len(states)
         wdl = np.tile(np.array(self._wdl, np.float32), (count, 1))
         return Choices(super().choose(states).actions, wdl, np.full(count, self._steps, "f4"))
-
-
-class SolverPlayer(Player):
-    """Perfect play of Connect Four: the most central of the columns with the best score."""
-
-    def __init__(self, solver: Connect4Solver, positions: Sequence[Connect4Position]) -> None:
-        """positions: those that it will be asked about; a state does not tell its moves."""
-        super().__init__(Connect4(), "solver")
-        self._solver = solver
-        self._positions = {self.game.state(position).tobytes(): position for position in positions}
-
-    def choose(self, states: States, plies: Plies | None = None) -> Choices:
-        best = [self._solver.moves(self._positions[state.tobytes()])[0] for state in states]
-        wdl = np.zeros((len(best), 3), np.float32)
-        wdl[np.arange(len(best)), [RESULTS.index(move.result) for move in best]] = 1
-        return Choices(np.array([move.column - 1 for move in best], np.int32), wdl)
 
 
 class HashedNetwork:

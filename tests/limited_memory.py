@@ -1,47 +1,19 @@
-"""Commands in a process of their own that may take little more memory than it has, and little time.
-
-The processes are forks of one that has imported torch and computed nothing: OpenMP's threads do not
-survive a fork, and a fork of the tests' own process could wait for them for ever.
-"""
+"""Commands in a process of their own that may take little more memory and little time."""
 
 from __future__ import annotations
 
 import ctypes
-import multiprocessing
 import os
 import resource
-from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from pathlib import Path
 
 from conftest import Outcome, run_cli
+from torch_forks import FORKS, ROOT, fork_with_torch
 
-import cli
+from azfit import main
 
-FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload(
-    [
-        *("limited_memory", "azfit.self_play.loop", "azfit.playing.match", "azfit.playing.play"),
-        *("azfit.oracle.training", "azfit.grading.certify", "azfit.grading.certificate_check"),
-        *("azfit.diagnosis.diagnose", "azfit.diagnosis.buffer_report", "solver.verify"),
-        *("torch.utils.tensorboard", "matplotlib.pyplot"),
-    ]
-)
-ROOT = Path(__file__).resolve().parent.parent
 SECONDS = 60
-
-
-def _start_server() -> None:
-    """Starts the process that is forked, with the modules that these tests see."""
-    before = os.environ.get("PYTHONPATH")
-    os.environ["PYTHONPATH"] = os.pathsep.join(map(str, (ROOT, ROOT / "tests")))
-    try:
-        forkserver.ensure_running()
-    finally:
-        if before is None:
-            del os.environ["PYTHONPATH"]
-        else:
-            os.environ["PYTHONPATH"] = before
 
 
 def limit_memory(more_bytes: int) -> None:
@@ -58,7 +30,7 @@ def drop_privileges() -> None:
 
 
 def _run(send: Connection, more_bytes: int, folder: Path, arguments: tuple[str, ...]) -> None:
-    assert Path(str(cli.__file__)).parent == ROOT
+    assert Path(str(main.__file__)).parents[1] == ROOT
     os.chdir(folder)
     drop_privileges()
     limit_memory(more_bytes)
@@ -67,11 +39,9 @@ def _run(send: Connection, more_bytes: int, folder: Path, arguments: tuple[str, 
 
 def run_with_memory(more_bytes: int, *arguments: str | Path) -> Outcome:
     """How the command ends, as a plain user's, that may take so much memory and no more."""
-    _start_server()
     receive, send = FORKS.Pipe(duplex=False)
     words = tuple(map(str, arguments))
-    child = FORKS.Process(target=_run, args=(send, more_bytes, Path.cwd(), words))
-    child.start()
+    child = fork_with_torch(_run, send, more_bytes, Path.cwd(), words)
     send.close()
     try:
         is_done = receive.poll(SECONDS)

@@ -157,14 +157,14 @@ def test_a_player_against_itself_scores_exactly_half(name: str, kind: str) -> No
 def test_a_match_repeats_itself() -> None:
     game = game_by_name("connect4")
     openings = random_openings(game, 5, 2, np.random.default_rng(7))
-    config = replace(settled({"game": "connect4"}).search, sims=10)
+    config = replace(settled({"game": "connect4"}).search_config, sims=10)
     players = [SearchPlayer(game, Hashed(game), config), NetworkPlayer(game, Hashed(game))]
     assert play_pairs(game, *players, openings, 42) == play_pairs(game, *players, openings, 42)
 
 
 def test_evaluation_has_no_noise_and_no_chance() -> None:
     given = settled({"noise_eps": 0.5, "noise_steps": 9, "temperature": 2.0})
-    config = given.search.for_matches()
+    config = given.search_config.for_matches()
     assert [noise_share(config, ply) for ply in (0, 5, 50)] == [0, 0, 0]
     assert config.temperature_at(np.arange(20, dtype=np.int32)).tolist() == [0] * 20
     assert config.sims == settled({}).sims

@@ -11,7 +11,7 @@ import torch
 
 from azfit.games import game_by_name
 from azfit.network import Network
-from azfit.self_play.assessment import assess, entropies, f1_scores, mean_f1, predictions
+from azfit.self_play.assessment import assess, entropies, f1_scores, mean_of_known, predictions
 from azfit.self_play.config import settled
 from azfit.self_play.replay import ReplayBatch
 
@@ -82,8 +82,8 @@ def test_f1_of_a_class_that_there_is_not() -> None:
     confusion = np.array([[3, 0, 1], [0, 0, 0], [2, 0, 4]])
     scores = f1_scores(confusion)
     assert scores == [pytest.approx(6 / 9), None, pytest.approx(8 / 11)]
-    assert mean_f1(scores) == pytest.approx((6 / 9 + 8 / 11) / 2)
-    assert mean_f1([None, None]) is None
+    assert mean_of_known(scores) == pytest.approx((6 / 9 + 8 / 11) / 2)
+    assert mean_of_known([None, None]) is None
 
 
 def test_entropies_are_in_nats() -> None:

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from command_line import VARIANT33, Fadefour, run_script
 
-import cli
+from azfit import main
 from solver.errors import InputError
 
-cli.add_commands()
-COMMANDS = cli.cli.commands
+main.add_commands()
+COMMANDS = main.cli.commands
 
 
 def test_a_device_is_not_called_a_folder_without_a_table(fadefour: Fadefour) -> None:
@@ -131,8 +131,8 @@ def test_targets_that_cannot_be_written_are_refused_before_the_work(
     def too_late(*arguments: Any, **options: Any) -> None:
         raise AssertionError("work began")
 
-    for work in ("solve_variant", "count_values", "merge_wins"):
-        monkeypatch.setattr(f"solver.commands.{work}", too_late)
+    for work in ("commands.solve_variant", "table.count_values", "commands.merge_wins"):
+        monkeypatch.setattr(f"solver.{work}", too_late)
     taken = tmp_path / "taken"
     for name in ("ywin_3x3_m3.data", "game_tree_3x3_m3.data"):
         (taken / name).mkdir(parents=True)

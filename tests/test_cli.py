@@ -21,12 +21,12 @@ from command_line import SCRIPT, VARIANT33, Fadefour, cell_number, run_script
 from mismatched_counting import canonical, symmetries
 from plain_moves import Truth
 
-import cli
+from azfit import main
 from solver.storage import writing_in
 
 CHILD = multiprocessing.get_context("fork")
-cli.add_commands()
-COMMANDS = cli.cli.commands
+main.add_commands()
+COMMANDS = main.cli.commands
 
 
 # ---- help ---------------------------------------------------------------------------------------
@@ -50,7 +50,7 @@ def test_the_commands_of_the_issue_are_there_with_their_common_options() -> None
 
 def test_help_as_a_script_answers_without_loading_the_learner() -> None:
     code = f"import sys, runpy; sys.argv = ['cli.py', '--help']; runpy.run_path({SCRIPT!r})"
-    code += "; import cli; cli.add_commands(); print('torch' in sys.modules)"
+    code += "; from azfit import main; main.add_commands(); print('torch' in sys.modules)"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ended.stdout.splitlines()[-1] == "False"
     assert run_script("--help").returncode == 0
@@ -123,7 +123,7 @@ def test_a_variant_that_cannot_fit_is_refused_with_the_figures(
             {"solved_3x3_m3.table", "xwin_3x3_m3.data"},
         ),
     ],
-    ids=str,
+    ids=["all", "x", "y", "table only", "statistics only", "checkpoints"],
 )
 def test_solve_writes_what_was_asked_for_and_nothing_else(
     tmp_path: Path,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from synthetic_runs import episode, healthy_line, write_config, write_games, write_lines
 
-from azfit.curves import self_play as self_play_curves
+from azfit.curves import drawing
 from azfit.games import game_by_name
 
 CONNECT4 = game_by_name("connect4")
@@ -29,7 +29,7 @@ def run(tmp_path):
 def unsaved(monkeypatch):
     """Pictures are drawn but not written, which takes longest."""
     plots = pytest.importorskip("matplotlib.pyplot")
-    monkeypatch.setattr(self_play_curves, "save_png", lambda figure, png: plots.close(figure))
+    monkeypatch.setattr(drawing, "save_png", lambda figure, png: plots.close(figure))
 
 
 def refused(outcome, *words):

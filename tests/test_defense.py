@@ -108,7 +108,7 @@ def check_claim(table, failure):
         assert end.to_move != defender if end.is_over else plies >= due
     else:
         assert failure.kind == INCONSISTENT
-        moves = {move.cell: tuple(move[1:]) for move in table.moves(failure.position)}
+        moves = {move.cell: tuple(move[1:3]) for move in table.moves(failure.position)}
         claimed = moves[failure.line[0]]
         assert (claimed == ("win", 1)) != end.is_over or (
             claimed == next(iter(moves.values())) != (result, due)

@@ -7,7 +7,7 @@ import io
 import pytest
 
 from azfit.oracle import display
-from azfit.oracle.display import Bar, Lines, NoDisplay, display_on
+from azfit.oracle.display import NoDisplay, StatusBar, StatusLines, display_on
 
 
 class Terminal(io.StringIO):
@@ -24,8 +24,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 def test_the_stream_decides() -> None:
     assert isinstance(display_on(None), NoDisplay)
-    assert isinstance(display_on(io.StringIO()), Lines)
-    assert isinstance(display_on(Terminal()), Bar)
+    assert isinstance(display_on(io.StringIO()), StatusLines)
+    assert isinstance(display_on(Terminal()), StatusBar)
 
 
 def test_off_a_terminal_there_is_a_line_every_ten_seconds(clock: list[float]) -> None:

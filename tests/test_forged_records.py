@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from command_line import VARIANT33
+from damaged_files import edit_manifest
 from folders import snapshot
 from plain_records import (
     RULES33,
@@ -227,15 +228,14 @@ def test_a_complete_tree_that_leaves_out_a_draw_is_refused(copy33: Path) -> None
     assert any(TREE in problem for problem in verify_folder(copy33, RULES33).problems)
 
 
-def test_counts_in_a_manifest_that_the_records_contradict_are_found(copy33: Path) -> None:
-    for name in (XWIN, TABLE):
-        folder = copy33.with_name(f"counts-{name}")
-        shutil.copytree(copy33, folder)
-        manifest = folder / f"{name}.json"
-        body = json.loads(manifest.read_text())
-        if name == XWIN:
-            body["counts"]["x_to_move"]["x_wins"]["1"] += 1
-        else:
-            body["counts"]["bytes_by_slice"]["6"]["2"] += 1
-        manifest.write_text(json.dumps(body))
-        assert any(name in problem for problem in verify_folder(folder, RULES33).problems), name
+@pytest.mark.parametrize(
+    ("name", "entry"), [(XWIN, ("x_to_move", "x_wins", "1")), (TABLE, ("bytes_by_slice", "6", "2"))]
+)
+def test_counts_in_a_manifest_that_the_records_contradict_are_found(
+    copy33: Path, name: str, entry: tuple[str, str, str]
+) -> None:
+    def miscount(body: dict[str, Any]) -> None:
+        body["counts"][entry[0]][entry[1]][entry[2]] += 1
+
+    edit_manifest(copy33 / name, miscount)
+    assert any(name in problem for problem in verify_folder(copy33, RULES33).problems)

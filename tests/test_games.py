@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import random
 from collections.abc import Callable
 from typing import Any
@@ -17,6 +19,7 @@ from azfit import Connect4, DropOldest, Game, Gomoku, Result, game_by_name
 from azfit.search import Search
 from azfit.search_config import SearchConfig
 from solver import Solution, find_nodes, solve
+from solver.connect4 import Connect4Position
 from solver.errors import InputError
 from solver.index import look_up_positions, node_count
 from solver.rules import Position, Rules
@@ -241,6 +244,24 @@ def test_positions_travel_to_states_and_back() -> None:
         game.state(Position.parse("a1b1c1d1/a2a3b4c4 x"))
     with pytest.raises(InputError, match="not of Rules"):
         game.state(Position.parse("-/- x", Rules(3, 3, 3)))
+
+
+def test_the_stones_of_a_connect4_state_are_those_of_its_position() -> None:
+    game, plain = Connect4(), PlainConnect4()
+    for seed in range(20):
+        actions = playout(plain, seed)
+        for length in range(len(actions) + 1):
+            position = Connect4Position(tuple(action + 1 for action in actions[:length]))
+            stones = game.stones(game.play_all(actions[:length]))
+            assert (stones.mover, stones.stones) == (position.mover, position.stones)
+
+
+@every_game
+def test_a_copied_or_pickled_game_is_the_game_of_its_name(plain: PlainGame) -> None:
+    """So that whatever holds a game can be copied and sent to another process."""
+    game = game_by_name(plain.name)
+    assert copy.deepcopy(game) is game
+    assert pickle.loads(pickle.dumps(game)) is game
 
 
 def check_states_of_nodes(game: DropOldest, nodes: NDArray[np.uint64]) -> None:

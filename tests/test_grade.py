@@ -29,12 +29,13 @@ from fixed_players import (
 from azfit.drop_oldest_players import CanonicalPlayer, TablePlayer, game_of, states_of
 from azfit.grading import grade as grade_module
 from azfit.grading import grade_report
-from azfit.grading.grade import all_nodes, grade, sample_nodes
+from azfit.grading.grade import all_nodes, grade
 from azfit.grading.in_play import grade_in_play
 from azfit.grading.tally import wilson
 from azfit.players import NetworkPlayer, RandomPlayer, SearchPlayer
 from azfit.search_config import SearchConfig
 from solver import InputError, Position, Rules
+from solver.in_play import drawn_in_play
 from solver.index import look_up_positions, symmetry_of
 from solver.playout import Positions, legal_moves
 from solver.table import DenseTable
@@ -191,16 +192,15 @@ def test_chunks_and_threads_change_nothing(
 
     whole = report(1)
     monkeypatch.setattr(grade_module, "AT_A_TIME", 777)
-    monkeypatch.setattr(grade_module.all_nodes, "__defaults__", (777,))
     assert report(2) == whole
 
 
 def test_samples_are_distinct_in_play_and_repeatable(table44: DenseTable) -> None:
-    nodes = sample_nodes(table44, 20_000, seed=1)
+    nodes = drawn_in_play(table44, 20_000, seed=1)
     assert len(np.unique(nodes)) == 20_000 and (np.diff(nodes.astype(np.int64)) > 0).all()
     assert not np.isin(table44.bytes[nodes], (1, 255)).any()
-    assert (nodes == sample_nodes(table44, 20_000, seed=1)).all()
-    assert (nodes != sample_nodes(table44, 20_000, seed=2)).any()
+    assert (nodes == drawn_in_play(table44, 20_000, seed=1)).all()
+    assert (nodes != drawn_in_play(table44, 20_000, seed=2)).any()
     draws = float((table44.bytes[nodes] == 0).mean())
     assert draws == pytest.approx(61_067_945 / 72_113_641, abs=0.012)  # five standard errors
 
@@ -208,8 +208,8 @@ def test_samples_are_distinct_in_play_and_repeatable(table44: DenseTable) -> Non
 def test_a_sample_of_everything_is_everything(table33: DenseTable) -> None:
     assert grade(fixed(table33.rules), table33, sample=10**9).sample is None
     nodes = np.concatenate(list(all_nodes(table33)))
-    assert (sample_nodes(table33, 8344, 0) == nodes).all()
-    assert len(np.unique(sample_nodes(table33, 8000, 0))) == 8000
+    assert (drawn_in_play(table33, 8344, 0) == nodes).all()
+    assert len(np.unique(drawn_in_play(table33, 8000, 0))) == 8000
 
 
 # ---- players ------------------------------------------------------------------------------------
@@ -255,11 +255,14 @@ def test_the_tables_player_takes_the_lowest_best_cell_of_the_board(table33: Dens
     assert all(canonical[row] in table33.best_moves(positions.at(row)) for row in range(500))
 
 
-def test_networks_move_is_the_lowest_of_the_highest_legal_logits(table33: DenseTable) -> None:
+def test_networks_move_is_the_lowest_of_the_highest_legal_logits(
+    table33: DenseTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
     positions, game = some_positions(table33, 300), game_of(table33.rules)
     network = HashedNetwork(9, levels=3)  # three levels only: ties everywhere
     states = states_of(game, positions)
-    choices = NetworkPlayer(game, network, batch=64).choose(states)
+    monkeypatch.setattr("azfit.players.BATCH", 64)
+    choices = NetworkPlayer(game, network).choose(states)
     assert choices.margin is not None and (choices.margin >= 0).all()
     logits = network(game.planes(states))[0]
     for row in range(len(positions)):

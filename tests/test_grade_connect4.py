@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fixed_players import HashedNetwork, SolverPlayer
+from fixed_players import HashedNetwork
 from plain_connect4 import GAME, POSITIONS, plain_score, scored_games, state_of
 from plain_games import PlainConnect4
 
+from azfit.connect4_players import SolverPlayer
 from azfit.games import Connect4
 from azfit.grading.connect4.grade import grade_connect4, grade_set
 from azfit.grading.connect4.labels import (
@@ -193,8 +194,8 @@ def test_a_folder_that_cannot_be_written_costs_no_grade(
 
 
 def test_a_search_of_another_thread_can_be_stopped() -> None:
-    """The empty board takes a minute."""
-    with Connect4Solver() as solver:
+    """The empty board takes a minute without the book."""
+    with Connect4Solver(book=None) as solver:
         with ThreadPoolExecutor(1) as pool:
             search = pool.submit(solver.score, Connect4Position())
             while not search.running():
@@ -217,7 +218,7 @@ def test_random_positions_are_in_play_and_repeat_by_seed() -> None:
 
 
 def test_perfect_play_grades_perfect(few: LabelledSet, solver: Connect4Solver) -> None:
-    graded = grade_connect4(SolverPlayer(solver, few.positions), [few])
+    graded = grade_connect4(SolverPlayer(solver), [few])
     for group in graded.together.groups().values():
         assert group.errors == 0
         assert group.positions == 0 or group.keeping == group.optimal == group.wdl_accuracy == 1.0

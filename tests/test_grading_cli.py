@@ -12,15 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
+from damaged_files import flip_bit
+from small_networks import save_small_network
 
-from azfit.checkpoint import save_checkpoint
 from azfit.grading import certificate as certificate_module
 from azfit.grading import certify as certify_module
 from azfit.grading import grade as grade_module
 from azfit.grading import grade_command as command_module
 from azfit.inference import NetworkEvaluator
-from azfit.network import Network, NetworkConfig
+from azfit.loading import load_player
+from solver import Rules, open_table
 from solver.errors import InputError
 
 Command = Callable[..., Any]
@@ -34,19 +35,11 @@ def no_measurement() -> Iterator[None]:
         yield
 
 
-def save(path: Path, game: str, seed: int = 0) -> Path:
-    """A network of random weights."""
-    torch.manual_seed(seed)
-    shape = {"width": 16, "blocks": 1, "canonical": False, "hide_leaving": False}
-    network = Network(NetworkConfig(game=game, max_plies=42, rate_moves=False, **shape))
-    return save_checkpoint(path, network)
-
-
 @pytest.fixture(scope="module")
 def networks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("networks")
     saved = {
-        name: save(folder / f"{name}.safetensors", game, seed)
+        name: save_small_network(folder / f"{name}.safetensors", game, seed)
         for name, game, seed in (
             ("small", "drop-3-3-3", 0),
             ("other", "drop-3-3-3", 1),
@@ -55,7 +48,7 @@ def networks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
             ("gomoku", "gomoku-9", 0),
         )
     }
-    saved["run"] = save(folder / "run" / "best.safetensors", "drop-3-3-3").parent
+    saved["run"] = save_small_network(folder / "run" / "best.safetensors", "drop-3-3-3").parent
     return saved
 
 
@@ -85,6 +78,30 @@ def test_the_variant_is_read_from_the_network(
     assert checked.code == 0 and "holds" in checked.out, checked
 
 
+def test_a_grade_with_proofs_and_bounds_is_that_of_the_player_with_them(
+    fadefour: Command, networks: dict[str, Path], solved33: Path
+) -> None:
+    """The report names the options, and the moves are those of a player made with them."""
+    common = ("grade", networks["small"], "--data", solved33, "--sample", 300, "--sims", 40)
+    blunders = set()
+    with open_table(solved33, Rules(3, 3, 3)) as table:
+        for prove, lcb in ((False, 0.0), (True, 0.0), (True, 5.0)):
+            options = ("--prove",) * prove + ("--lcb", lcb) * bool(lcb)
+            graded = fadefour(*common, *options, "--json")
+            assert graded.code == 0, graded.err
+            (entry,) = json.loads(graded.out)["grades"]
+            player = load_player(networks["small"], 40, 1, prove=prove, lcb=lcb)
+            assert (
+                entry["player"]
+                == player.name
+                == "small + 40 sims" + (", prove" * prove + ", lcb 5" * bool(lcb))
+            )
+            expected = grade_module.grade(player, table, sample=300, seed=entry["seed"])
+            assert entry["overall"]["blunders"] == expected.overall.errors
+            blunders.add(expected.overall.errors)
+    assert len(blunders) > 1
+
+
 def test_a_run_is_accepted_wherever_a_checkpoint_is(
     fadefour: Command,
     networks: dict[str, Path],
@@ -101,6 +118,9 @@ def test_a_run_is_accepted_wherever_a_checkpoint_is(
     assert certified.code == 1
     assert (run / "x_best.certificate.npz").exists() and str(run) in certified.out
     match = fadefour("match", run, networks["other"], "--games", 2, "--sims", 0, "--json")
+    assert match.code == 0 and json.loads(match.out)["games"] == 2, match.err
+    surer = ("--sims", 20, "--prove", "--lcb", 5, "--json")
+    match = fadefour("match", run, networks["other"], "--games", 2, *surer)
     assert match.code == 0 and json.loads(match.out)["games"] == 2, match.err
     monkeypatch.setattr("sys.stdin", io.StringIO("quit\n"))
     played = fadefour("play", "--against", run, "--data", tmp_path)
@@ -148,10 +168,8 @@ def test_networks_that_cannot_be_judged_together_or_at_all(
     data = ("--data", tmp_path)
     both = fadefour("grade", networks["small"], networks["large"], *data)
     refused(both, "drop-3-3-3", "drop-4-4-4", "one at a time")
-    refused(fadefour("grade", networks["gomoku"], *data), "no exact judge", "fadefour match")
     refused(fadefour("certify", networks["gomoku"], *data), "gomoku-9", "fadefour match")
     refused(fadefour("certify", networks["four"], *data), "connect4", "fadefour grade")
-    refused(fadefour("play", "--against", networks["four"], *data), "connect4", "drop-oldest")
     refused(fadefour("match", networks["small"], networks["four"]), "drop-3-3-3", "connect4")
     refused(fadefour("grade", networks["small"], "--game", "connect4", *data), "drop-3-3-3")
     refused(fadefour("grade", networks["small"], "--sets", "x", *data), "--sets", "Connect Four")
@@ -224,6 +242,17 @@ def test_certify_says_when_a_side_is_lost_from_the_start(
     as_x = fadefour("certify", networks["small"], "--as", "x", *out, "--data", solved33, "--json")
     (entry,) = json.loads(as_x.out)["certificates"]
     assert entry["kind"] == "refuted" and entry["lost_in_theory"] is False
+
+
+def test_a_damaged_table_is_said_after_the_verdict(
+    fadefour: Command, networks: dict[str, Path], copy33: Path, tmp_path: Path
+) -> None:
+    """It was taken for a table that says nothing about the start."""
+    flip_bit(copy33 / "solved_3x3_m3.table")
+    out = ("--out", tmp_path / "proof.npz")
+    ended = fadefour("certify", networks["small"], "--as", "y", *out, "--data", copy33)
+    assert ended.code == 2 and "can be beaten as Y" in ended.out
+    assert re.search(r"^fadefour: .*solved_3x3_m3\.table' is damaged.*\n\Z", ended.err, re.M)
 
 
 # ---- targets ------------------------------------------------------------------------------------
@@ -323,6 +352,8 @@ HUGE = 10**30
         (("grade", "small", "--opening-plies", -1), "--opening-plies -1"),
         (("grade", "small", "--opening-plies", 100), "--opening-plies 100"),
         (("grade", "small", "--sims", HUGE), f"--sims {HUGE}"),
+        (("grade", "small", "--prove"), "give --sims"),
+        (("grade", "small", "--sims", 5, "--lcb", 101), "--lcb"),
         (("grade", "small", "--threads", 0), "--threads 0"),
         (("grade", "small", "--all", "--sample", 5), "--sample"),
         (("grade", "small", "--data", ""), "--data"),
@@ -336,6 +367,11 @@ HUGE = 10**30
         (("play", "--against", "small", "--sims", 0), "--sims 0"),
         (("play", "--against", "small", "--sims", -1), "--sims -1"),
         (("play", "--sims", 5), "--sims"),
+        (("play", "--lcb", 5), "--lcb has no effect without a network"),
+        (("play", "--prove"), "--prove has no effect without a network"),
+        (("play", "--against", "small", "--prove"), "give --sims"),
+        (("match", "small", "other", "--lcb", 200), "--lcb"),
+        (("match", "small", "other", "--sims", 0, "--lcb", 5), "give --sims"),
     ],
     ids=lambda value: " ".join(map(str, value)) if isinstance(value, tuple) else "",
 )

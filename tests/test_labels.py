@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import cast
 
 import numpy as np
 import pytest
 
-from solver import Rules, Solution, open_table, solve, write_table
+from solver import Rules, open_table, solve, write_table
 from solver.errors import InputError
 from solver.index import look_up_positions, node_count, position_of
 from solver.labels import Labels, is_validation, labelled
@@ -46,12 +45,9 @@ def test_labels_say_what_probing_says(table: DenseTable) -> None:
     check_against_probing(table, labelled(table, nodes[values != IMPOSSIBLE]))
 
 
-def test_labels_on_4x4_say_what_probing_says(solution44: Solution, tmp_path: Path) -> None:
-    write_table(tmp_path, solution44)
-    with open_table(tmp_path, solution44.rules) as opened:
-        table = cast(DenseTable, opened)
-        nodes = np.random.default_rng(5).integers(0, len(table.bytes), 500).astype(np.uint64)
-        check_against_probing(table, labelled(table, nodes[table.bytes[nodes] != IMPOSSIBLE]))
+def test_labels_on_4x4_say_what_probing_says(table44: DenseTable) -> None:
+    nodes = np.random.default_rng(5).integers(0, len(table44.bytes), 500).astype(np.uint64)
+    check_against_probing(table44, labelled(table44, nodes[table44.bytes[nodes] != IMPOSSIBLE]))
 
 
 def test_positions_are_those_of_the_nodes(table: DenseTable) -> None:

@@ -1,76 +1,52 @@
 """The learning commands as a user types them: train, grade, certify, play, and bad input."""
 
+import io
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
-
-from solver import Rules, solve, write_table
-
-ROOT = Path(__file__).resolve().parent.parent
-
-
-def fadefour(*arguments, stdin=""):
-    command = [sys.executable, str(ROOT / "cli.py"), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, input=stdin, check=False)
+from command_line import VARIANT33, run_script
+from conftest import run_cli
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    """A folder with the table of 3x3 and a network trained on it by the quick preset."""
-    folder = tmp_path_factory.mktemp("learning")
-    write_table(folder, solve(Rules(3, 3, 3)))
-    trained = fadefour(
-        *("train-from-oracle", "--n", 3, "--m", 3, "--data", folder, "--run", folder / "run"),
-        *("--preset", "quick", "--threads", 1, "--json"),
-    )
-    assert trained.returncode == 0, trained.stderr
-    assert json.loads(trained.stdout)["held_out_keeping"] == 1.0
-    return folder
+def checkpoint(learned33):
+    return max((learned33 / "run" / "checkpoints").glob("*.safetensors"))
 
 
-@pytest.fixture(scope="module")
-def checkpoint(run):
-    return max((run / "run" / "checkpoints").glob("*.safetensors"))
-
-
-def test_3x3_is_learned_to_perfect_play_graded_and_certified(run, checkpoint):
+def test_3x3_is_learned_to_perfect_play_graded_and_certified(solved33, checkpoint, tmp_path):
     """Graded over all positions by the table; as X proven unbeatable; the proof checked."""
-    graded = fadefour("grade", checkpoint, "--n", 3, "--m", 3, "--data", run, "--all", "--json")
+    options = (*VARIANT33, "--data", solved33)
+    graded = run_script("grade", checkpoint, *options, "--all", "--json")
     assert graded.returncode == 0, graded.stderr
     overall = json.loads(graded.stdout)["grades"][0]["overall"]
     assert overall["positions"] == 951 + 5719 + 1674
     assert overall["keeping"] == 1.0
-    certificate = run / "x.npz"
-    options = ("--n", 3, "--m", 3, "--data", run)
-    proven = fadefour(
+    certificate = tmp_path / "x.npz"
+    proven = run_cli(
         "certify", checkpoint, *options, "--as", "x", "--out", certificate, "--convert", "--json"
     )
-    assert proven.returncode == 0, proven.stderr + proven.stdout
-    report = json.loads(proven.stdout)
+    assert proven.code == 0, proven.err + proven.out
+    report = json.loads(proven.out)
     assert report["unbeaten"]
     assert report["conversion"]["leaves_at_once"] == 0
     for with_moves in ((), (checkpoint,)):
-        checked = fadefour("certify", *with_moves, *options, "--check", certificate)
-        assert checked.returncode == 0, checked.stderr + checked.stdout
+        checked = run_cli("certify", *with_moves, *options, "--check", certificate)
+        assert checked.code == 0, checked.err + checked.out
 
 
-def test_y_loses_3x3_and_certify_says_how(run, checkpoint):
-    refuted = fadefour(
-        "certify", checkpoint, "--n", 3, "--m", 3, "--as", "y", "--json", "--out", run / "y.npz"
+def test_y_loses_3x3_and_certify_says_how(checkpoint, tmp_path):
+    refuted = run_cli(
+        "certify", checkpoint, *VARIANT33, "--as", "y", "--json", "--out", tmp_path / "y.npz"
     )
-    assert refuted.returncode == 1
-    assert len(json.loads(refuted.stdout)["certificates"][0]["line"]) >= 13
+    assert refuted.code == 1
+    assert len(json.loads(refuted.out)["certificates"][0]["line"]) >= 13
 
 
-def test_a_network_plays(run, checkpoint):
-    played = fadefour(
-        "play", "--n", 3, "--m", 3, "--data", run, "--against", checkpoint, stdin="hint\nb1\nquit\n"
-    )
-    assert played.returncode == 0, played.stderr
-    assert "Y plays" in played.stdout
+def test_a_network_plays(solved33, checkpoint, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("hint\nb1\nquit\n"))
+    played = run_cli("play", *VARIANT33, "--data", solved33, "--against", checkpoint)
+    assert played.code == 0, played.err
+    assert "Y plays" in played.out
 
 
 @pytest.mark.parametrize(
@@ -91,22 +67,24 @@ def test_a_network_plays(run, checkpoint):
         (("train-from-oracle", "--run", "NEW", "--resume"), "not a run to resume"),
     ],
 )
-def test_bad_input_gets_one_line_and_exit_code_2(run, checkpoint, tmp_path, arguments, names):
+def test_bad_input_gets_one_line_and_exit_code_2(
+    learned33, solved33, checkpoint, tmp_path, arguments, names
+):
     junk, pickled = tmp_path / "junk.safetensors", tmp_path / "hostile.pt"
     junk.write_bytes(b"\x00" * 100)
-    pickled.write_bytes(b"cos\nsystem\n(S'echo executed'\ntR.")
+    executed = tmp_path / "executed"
+    pickled.write_bytes(f"cos\nsystem\n(S'touch {executed}'\ntR.".encode())
     named = {
         "CHECKPOINT": checkpoint,
         "JUNK": junk,
         "PICKLE": pickled,
-        "RUN": run / "run",
+        "RUN": learned33 / "run",
         "NEW": tmp_path / "new",
     }
     typed = [named.get(str(argument), argument) for argument in arguments]
-    variant = () if "--n" in typed or "--resume" in typed else ("--n", 3, "--m", 3)
-    ended = fadefour(*typed, *variant, "--data", run)
-    assert ended.returncode == 2, ended.stdout
-    assert ended.stdout == ""
-    assert len(ended.stderr.strip().splitlines()) == 1
-    assert names in ended.stderr
-    assert not (tmp_path / "new").exists()
+    variant = () if "--n" in typed or "--resume" in typed else VARIANT33
+    ended = run_cli(*typed, *variant, "--data", solved33)
+    assert (ended.code, ended.out) == (2, "")
+    assert len(ended.err.strip().splitlines()) == 1
+    assert names in ended.err
+    assert not (tmp_path / "new").exists() and not executed.exists()

@@ -18,7 +18,7 @@ import pytest
 from command_line import SCRIPT, VARIANT33
 from conftest import Outcome, run_cli
 
-import cli
+from azfit import main
 
 
 def run_script(stdout: Any, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -67,7 +67,7 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]],
     """Runs a command that does this."""
 
     def run(work: Callable[[], object]) -> Outcome:
-        monkeypatch.setitem(cli.cli.commands, "fail", click.Command("fail", callback=work))
+        monkeypatch.setitem(main.cli.commands, "fail", click.Command("fail", callback=work))
         return run_cli("fail")
 
     return run
@@ -134,3 +134,24 @@ def test_a_name_with_line_breaks_stays_on_one_line(tmp_path: Path) -> None:
     ended = run_cli("verify", tmp_path / "two\nlines.table")
     assert ended.code == 2
     assert ended.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [
+        (("solve", "--threads", "\x1b[2J\x07"), r"\x1b[2J\x07"),
+        (("solve", "a\x06b"), r"a\x06b"),
+        (("grade", "net", "--seed", "two\nlines"), "two lines"),
+        (("probe", "\udcff/- x", *VARIANT33), r"\udcff"),
+    ],
+)
+def test_what_was_typed_cannot_control_the_terminal(typed: tuple[str, ...], shown: str) -> None:
+    ended = run_cli(*typed)
+    assert ended.code == 2 and ended.err.endswith("\n")
+    assert ended.err[:-1].isprintable() and shown in ended.err
+
+
+def test_a_very_long_value_is_repeated_in_part() -> None:
+    ended = run_cli("grade", "net", "--seed", "9" * 20_000)
+    assert ended.code == 2 and len(ended.err) < 6_000
+    assert ended.err.startswith("fadefour: --seed 999") and "use a whole number" in ended.err

@@ -8,12 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from click.testing import CliRunner
+from small_networks import save_small_network
 
-from azfit.checkpoint import save_checkpoint
 from azfit.games import game_by_name
-from azfit.network import Network, NetworkConfig
 from azfit.playing.commands import match_command
 from azfit.playing.elo import PRIOR_DRAWS, difference, expected
 from azfit.playing.match import enough_openings, play_match
@@ -21,10 +19,7 @@ from solver import InputError
 
 
 def checkpoint(path: Path, game: str, seed: int = 0) -> str:
-    torch.manual_seed(seed)
-    shape = {"width": 16, "blocks": 1, "canonical": False, "hide_leaving": False}
-    network = Network(NetworkConfig(game=game, max_plies=42, rate_moves=False, **shape))
-    return str(save_checkpoint(path / f"{game}-{seed}.safetensors", network))
+    return str(save_small_network(path / f"{game}-{seed}.safetensors", game, seed))
 
 
 def test_a_network_draws_level_with_itself(tmp_path: Path) -> None:

@@ -16,7 +16,8 @@ from consecutive_nodes import positions_from
 from numpy.typing import NDArray
 from slow import ASKED_FOR
 
-from azfit.checkpoint import checkpoints_in, load_checkpoint, remove_old, save_checkpoint
+from azfit.checkpoint import load_checkpoint, remove_old, save_checkpoint
+from azfit.checkpoint_header import checkpoints_in
 from azfit.games import DropOldest, game_by_name
 from azfit.inference import BACKENDS, WORTH_SHARING, NetworkEvaluator
 from azfit.network import (

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,54 +12,33 @@ from typing import Any, cast
 import numpy as np
 import pytest
 import torch
+from folders import names_in
 from numpy.typing import NDArray
+from tiny_training import tiny
+from torch_forks import fork_with_torch
 
-from azfit.checkpoint import checkpoints_in, load_checkpoint, read_tensors
+from azfit.checkpoint import load_checkpoint, read_tensors
+from azfit.checkpoint_header import checkpoints_in
 from azfit.network import Network, NetworkConfig
-from azfit.oracle import evaluation
-from azfit.oracle import run as run_module
+from azfit.oracle import evaluation, table_teacher
 from azfit.oracle.best import BestNetwork
-from azfit.oracle.config import TrainingConfig, preset, read_config
+from azfit.oracle.config import preset, read_config
 from azfit.oracle.evaluation import Evaluation, Evaluations
 from azfit.oracle.mining import critical_nodes, mine, node_range
 from azfit.oracle.run import Run
-from azfit.oracle.sampler import SampleMix, label_nodes
-from azfit.oracle.training import train_from_oracle
-from solver import Rules, open_table, solve, write_table
+from azfit.oracle.sampler import label_nodes
+from azfit.oracle.table_teacher import TableLessons, TableTeacher
+from azfit.oracle.training import pause_after, train_from_oracle
+from solver import Rules, open_table
 from solver.errors import InputError
+from solver.index import look_up_codes
+from solver.labels import is_validation
 from solver.table import DenseTable
 
-ROOT = Path(__file__).resolve().parent.parent
-
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    data = tmp_path_factory.mktemp("table")
-    write_table(data, solve(Rules(3, 3, 3), threads=1))
-    return data
-
-
-@pytest.fixture(scope="module")
-def table(folder: Path) -> Iterator[DenseTable]:
-    with open_table(folder, Rules(3, 3, 3)) as opened:
-        yield cast(DenseTable, opened)
-
-
-def tiny(**changes: object) -> TrainingConfig:
-    config = TrainingConfig(
-        network=NetworkConfig(game="drop-3-3-3", width=16, blocks=1, max_plies=18),
-        minutes=None,
-        steps=40,
-        batch=32,
-        threads=1,
-        warmup=5,
-        mix=SampleMix(uniform=1, critical=1),
-        held_out=0.1,
-        mine_from=0.5,
-        mine_rounds=2,
-        ema=0.9,
-    )
-    return replace(config, **changes)  # type: ignore[arg-type]
+def table(table33: DenseTable) -> DenseTable:
+    return table33
 
 
 def in_play(table: DenseTable) -> NDArray[Any]:
@@ -80,22 +55,27 @@ def blunders(network: Network, table: DenseTable) -> set[int]:
     return set(nodes[~np.take_along_axis(batch.keeping, moves[:, None], 1)[:, 0]].tolist())
 
 
-def test_quick_preset_learns_perfect_play(table: DenseTable, tmp_path: Path) -> None:
-    began = time.process_time()
-    network, report = train_from_oracle(
-        preset("quick", table), table, tmp_path / "run", stream=None
+def test_quick_preset_learns_perfect_play(table: DenseTable, learned33: Path) -> None:
+    assert read_config(learned33 / "run") == replace(
+        preset("quick", TableTeacher(table)), threads=1
     )
+    network, about = load_checkpoint(checkpoints_in(learned33 / "run" / "checkpoints")[-1])
+    assert about["step"] == 1000
     assert blunders(network, table) == set()
     batch = label_nodes(table, in_play(table), ("planes", "values"))
     assert batch.planes is not None
     with torch.inference_mode():
         wdl = network(torch.from_numpy(batch.planes)).wdl.argmax(1).numpy()
     assert (wdl == batch.wdl).all()
-    assert report.last.held_out.keeping == 1.0
-    assert time.process_time() - began < 120  # a minute, and a busy machine
+    assert json.loads((learned33 / "report.json").read_text())["held_out_keeping"] == 1.0
+
+
+def test_the_network_returned_is_the_one_saved(table: DenseTable, tmp_path: Path) -> None:
+    network, report = train_from_oracle(tiny(), TableTeacher(table), tmp_path / "run", stream=None)
     saved, about = load_checkpoint(checkpoints_in(tmp_path / "run" / "checkpoints")[-1])
-    assert about["step"] == 1000
-    assert blunders(saved, table) == set()
+    assert about["step"] == report.last.step == 40
+    for name, tensor in network.state_dict().items():
+        assert torch.equal(saved.state_dict()[name], tensor), name
 
 
 def final_tensors(run: Path) -> dict[str, torch.Tensor]:
@@ -111,7 +91,7 @@ def assert_same_run(run: Path, other: Path) -> None:
 
 def test_a_seed_repeats_a_run_and_another_does_not(table: DenseTable, tmp_path: Path) -> None:
     for name, config in (("a", tiny()), ("b", tiny()), ("c", tiny(seed=2))):
-        train_from_oracle(config, table, tmp_path / name, stream=None)
+        train_from_oracle(config, TableTeacher(table), tmp_path / name, stream=None)
     assert_same_run(tmp_path / "a", tmp_path / "b")
     name = "network.body.first.weight"
     assert not torch.equal(final_tensors(tmp_path / "a")[name], final_tensors(tmp_path / "c")[name])
@@ -127,7 +107,7 @@ def test_an_interrupted_run_resumes_to_the_same_weights(
 ) -> None:
     config = tiny()
     config = replace(config, network=replace(config.network, dropout=dropout))
-    train_from_oracle(config, table, tmp_path / "whole", stream=None)
+    train_from_oracle(config, TableTeacher(table), tmp_path / "whole", stream=None)
     learn = Run.learn
 
     def learn_then_press(run: Run, fraction: float) -> dict[str, float]:
@@ -138,24 +118,21 @@ def test_an_interrupted_run_resumes_to_the_same_weights(
 
     monkeypatch.setattr(Run, "learn", learn_then_press)
     with pytest.raises(KeyboardInterrupt):
-        train_from_oracle(config, table, tmp_path / "cut", stream=None)
+        train_from_oracle(config, TableTeacher(table), tmp_path / "cut", stream=None)
     monkeypatch.undo()
     assert read_tensors(tmp_path / "cut" / "resume.safetensors")[1]["step"] == stop_at
     config = read_config(tmp_path / "cut")
-    train_from_oracle(config, table, tmp_path / "cut", resume=True, stream=None)
+    train_from_oracle(config, TableTeacher(table), tmp_path / "cut", resume=True, stream=None)
     assert_same_run(tmp_path / "whole", tmp_path / "cut")
 
 
-CHILD = """
-import sys
-from azfit.oracle import evaluation
-from azfit.oracle.config import read_config
-from azfit.oracle.training import train_from_oracle
-from solver import Rules, open_table
-evaluation.POSITIONS = 100
-with open_table(sys.argv[1], Rules(3, 3, 3)) as table:
-    train_from_oracle(read_config(sys.argv[2]), table, sys.argv[2], resume=True, stream=None)
-"""
+def resume(data: Path, run: Path) -> None:
+    """As a process of its own, quickly evaluated."""
+    evaluation.POSITIONS = 100
+    with open_table(data, Rules(3, 3, 3)) as table:
+        train_from_oracle(
+            read_config(run), TableTeacher(cast(DenseTable, table)), run, resume=True, stream=None
+        )
 
 
 @pytest.fixture
@@ -165,33 +142,60 @@ def quickly_evaluated(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("quickly_evaluated")
 def test_a_killed_run_resumes_to_the_same_weights(
-    table: DenseTable, folder: Path, tmp_path: Path
+    table: DenseTable, solved33: Path, tmp_path: Path
 ) -> None:
     # Evaluated more often than saved: what was written after the last save is repeated.
-    config = tiny(steps=150, save_seconds=0.1, evaluate_seconds=0.0)
-    train_from_oracle(config, table, tmp_path / "whole", stream=None)
+    config = tiny(steps=100, save_seconds=0.1, evaluate_seconds=0.0)
+    train_from_oracle(config, TableTeacher(table), tmp_path / "whole", stream=None)
     run = tmp_path / "killed"
     run.mkdir()
     (run / "config.json").write_text(json.dumps(config.to_dict()))
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     kills = 0
-    for wanted in (20, 60, 10**9):
-        child = subprocess.Popen(
-            [sys.executable, "-c", CHILD, str(folder), str(run)], env=environment
-        )
-        while child.poll() is None:
-            time.sleep(0.02)
+    for wanted in (10, 40, 10**9):
+        child = fork_with_torch(resume, solved33, run)
+        while child.is_alive():
+            child.join(0.02)
             steps = [int(path.stem.split("-")[1]) for path in checkpoints_in(run / "checkpoints")]
             if max(steps, default=0) >= wanted:
-                child.send_signal(signal.SIGKILL)
+                child.kill()
                 kills += 1
                 break
-        code = child.wait()
-        assert code in (0, -signal.SIGKILL)
+        child.join()
+        assert child.exitcode in (0, -signal.SIGKILL)
     assert kills == 2, "the run was over before it could be killed"
     assert not list(run.rglob("*.writing"))
     assert_same_run(tmp_path / "whole", run)
     assert metrics_lines(run) == metrics_lines(tmp_path / "whole")
+
+
+@pytest.mark.usefixtures("quickly_evaluated")
+@pytest.mark.parametrize("method", ["save_state", "save_checkpoint"])
+@pytest.mark.parametrize("after", [False, True])
+def test_a_run_cut_off_while_it_saves_has_all_its_checkpoints_in_the_end(
+    table: DenseTable,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    method: str,
+    after: bool,
+) -> None:
+    config = tiny(steps=5, save_seconds=0.0, evaluate_seconds=0.0)
+    train_from_oracle(config, TableTeacher(table), tmp_path / "whole", stream=None)
+    save = getattr(Run, method)
+
+    def save_and_stop(run: Run, *arguments: Any) -> None:
+        if run.step != 4 or after:
+            save(run, *arguments)
+        if run.step == 4:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Run, method, save_and_stop)
+        with pytest.raises(KeyboardInterrupt):
+            train_from_oracle(config, TableTeacher(table), tmp_path / "cut", stream=None)
+    train_from_oracle(config, TableTeacher(table), tmp_path / "cut", resume=True, stream=None)
+    kept = [names_in(tmp_path / run / "checkpoints") for run in ("whole", "cut")]
+    assert kept[0] == kept[1] and len(kept[0]) == 6
+    assert_same_run(tmp_path / "whole", tmp_path / "cut")
 
 
 def metrics_lines(run: Path) -> list[tuple[str, int]]:
@@ -205,11 +209,11 @@ def test_lines_after_the_state_are_dropped_and_a_cut_one_too(
     table: DenseTable, tmp_path: Path
 ) -> None:
     run, config = tmp_path / "run", tiny(evaluate_seconds=0.0)
-    train_from_oracle(config, table, run, stream=None)
+    train_from_oracle(config, TableTeacher(table), run, stream=None)
     whole, state = (run / "metrics.jsonl").read_bytes(), (run / "resume.safetensors").read_bytes()
     later = json.dumps({"kind": "mining", "step": 40, "seconds": 9.0})
     (run / "metrics.jsonl").write_bytes(whole + f'{later}\n{{"kind": "trai'.encode())
-    train_from_oracle(config, table, run, resume=True, stream=None)
+    train_from_oracle(config, TableTeacher(table), run, resume=True, stream=None)
     assert (run / "metrics.jsonl").read_bytes() == whole
     assert (run / "resume.safetensors").read_bytes() != state, "the time goes on"
 
@@ -218,7 +222,9 @@ def test_mining_finds_exactly_the_blunders(table: DenseTable, tmp_path: Path) ->
     for hide in (True, False):
         config = tiny(mine_rounds=0)
         config = replace(config, network=replace(config.network, hide_leaving=hide))
-        network, _ = train_from_oracle(config, table, tmp_path / f"{hide}", stream=None)
+        network, _ = train_from_oracle(
+            config, TableTeacher(table), tmp_path / f"{hide}", stream=None
+        )
         critical = np.concatenate(list(critical_nodes(table, *node_range(table, network))))
         nodes, margins = mine(network, table, critical, 1.0)
         assert len(nodes) == len(set(nodes.tolist()))
@@ -228,35 +234,59 @@ def test_mining_finds_exactly_the_blunders(table: DenseTable, tmp_path: Path) ->
 
 
 def test_mined_positions_are_drawn(table: DenseTable, tmp_path: Path) -> None:
-    run = Run(tiny(held_out=0.0), table, tmp_path)
+    run = Run(tiny(held_out=0.0), TableTeacher(table), tmp_path)
     assert run.mine_if_due(0.4) is None
     mined = run.mine_if_due(0.6)
     assert mined is not None and mined.positions > 0
     assert run.mine_if_due(0.6) is None, "a round is held once"
     run.mined = run.mined[:3]
     run._draw_from_mined()
-    drawn = run.sampler.batch(1, 0, 3000, ("nodes",)).nodes
+    drawn = cast(TableLessons, run.lessons).sampler.batch(1, 0, 3000, ("nodes",)).nodes
     share = np.isin(np.asarray(drawn), run.mined).mean()
     assert share == pytest.approx(1 / 3, abs=0.05)  # 0.5 beside 1 of the other sources
+
+
+def test_a_run_goes_on_if_all_that_was_mined_is_held_out(table: DenseTable, tmp_path: Path) -> None:
+    """Near its end a run may mine a single position; the sampler cannot draw from nothing."""
+    run = Run(tiny(held_out=0.5), TableTeacher(table), tmp_path)
+    nodes = in_play(table)
+    held_out = is_validation(look_up_codes(nodes, table.rules), 0.5)
+    run.mined = nodes[held_out][:1]
+    run._draw_from_mined()
+    run.learn(0.6)
+    run.mined = nodes
+    run._draw_from_mined()
+    drawn = cast(TableLessons, run.lessons).sampler.batch(1, 0, 3000, ("nodes",)).nodes
+    assert not np.isin(np.asarray(drawn), nodes[held_out]).any()
+
+
+def test_a_run_is_not_resumed_with_another_table(
+    table: DenseTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train_from_oracle(tiny(), TableTeacher(table), tmp_path / "run", stream=None)
+    other = {"table_sha256": "0" * 64}
+    monkeypatch.setattr(TableTeacher, "provenance", property(lambda _: other))
+    with pytest.raises(InputError, match=r"the table is not what .* began with"):
+        train_from_oracle(tiny(), TableTeacher(table), tmp_path / "run", resume=True, stream=None)
 
 
 def test_a_stop_is_heard_while_mistakes_are_mined(
     table: DenseTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    critical = run_module.critical_nodes
+    critical = table_teacher.critical_nodes
 
     def press_then_list(*arguments: Any) -> Iterator[NDArray[np.uint64]]:
         signal.raise_signal(signal.SIGINT)
         yield from critical(*arguments)
 
-    monkeypatch.setattr(run_module, "critical_nodes", press_then_list)
+    monkeypatch.setattr(table_teacher, "critical_nodes", press_then_list)
     with pytest.raises(KeyboardInterrupt):
-        train_from_oracle(tiny(), table, tmp_path / "cut", stream=None)
+        train_from_oracle(tiny(), TableTeacher(table), tmp_path / "cut", stream=None)
     monkeypatch.undo()
     about = read_tensors(tmp_path / "cut" / "resume.safetensors")[1]
     assert (about["step"], about["mined_rounds"]) == (20, 0)
-    train_from_oracle(tiny(), table, tmp_path / "cut", resume=True, stream=None)
-    train_from_oracle(tiny(), table, tmp_path / "whole", stream=None)
+    train_from_oracle(tiny(), TableTeacher(table), tmp_path / "cut", resume=True, stream=None)
+    train_from_oracle(tiny(), TableTeacher(table), tmp_path / "whole", stream=None)
     assert_same_run(tmp_path / "whole", tmp_path / "cut")
 
 
@@ -275,7 +305,7 @@ def evaluations(step: int, critical: float, held_out: float, wdl: float) -> Eval
 def test_the_best_network_loses_the_fewest_critical_results(
     table: DenseTable, tmp_path: Path
 ) -> None:
-    run, best = Run(tiny(), table, tmp_path), BestNetwork(tmp_path, resume=False)
+    run, best = Run(tiny(), TableTeacher(table), tmp_path), BestNetwork(tmp_path, resume=False)
     kept = []
     for step, figures in enumerate(
         (
@@ -306,11 +336,11 @@ def test_a_damaged_best_network_is_replaced(table: DenseTable, tmp_path: Path) -
 # ---- the folder ----------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("quickly_evaluated")
+@pytest.mark.usefixtures("quickly_evaluated", "drawn_curves")
 def test_the_run_folder_tells_what_happened(table: DenseTable, tmp_path: Path) -> None:
     run = tmp_path / "run"
     config = tiny(save_seconds=0.0, evaluate_seconds=0.0, keep=2)
-    train_from_oracle(config, table, run, stream=None)
+    train_from_oracle(config, TableTeacher(table), run, stream=None)
     assert read_config(run) == config
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     kinds = {line["kind"] for line in lines}
@@ -329,6 +359,12 @@ def test_learning_rate_warms_up_and_falls_to_its_end() -> None:
     assert config.rate_at(9, 0.0) == pytest.approx(1e-2)
     assert config.rate_at(100, 0.5) == pytest.approx(5.5e-3)
     assert config.rate_at(100, 1.0) == config.rate_at(100, 1.7) == pytest.approx(1e-3)
+
+
+def test_evaluations_do_not_take_most_of_the_time_of_a_busy_machine() -> None:
+    """Wanted every 5 s: one that takes 0.1 s leaves it at that, one of 8 s waits for 32 s."""
+    assert [pause_after(seconds, 5.0) for seconds in (0.1, 8.0, 100.0)] == [5.0, 32.0, 50.0]
+    assert pause_after(8.0, 0.0) == 0.0, "after every step, if that is wanted"
 
 
 def test_rounds_of_mining_are_spread_over_the_rest() -> None:
@@ -356,20 +392,24 @@ def test_impossible_options_are_refused(table: DenseTable, tmp_path: Path) -> No
         with pytest.raises(InputError):
             tiny(**changes)
     with pytest.raises(InputError, match="preset 'huge'"):
-        preset("huge", table)
+        preset("huge", TableTeacher(table))
     shallow = tiny(network=NetworkConfig(game="drop-3-3-3", max_plies=5))
     with pytest.raises(InputError, match="games of 18 plies"):
-        train_from_oracle(shallow, table, tmp_path / "a", stream=None)
+        train_from_oracle(shallow, TableTeacher(table), tmp_path / "a", stream=None)
     with pytest.raises(InputError, match="the table is for drop-3-3-3"):
-        train_from_oracle(tiny(network=NetworkConfig()), table, tmp_path / "b", stream=None)
+        train_from_oracle(
+            tiny(network=NetworkConfig()), TableTeacher(table), tmp_path / "b", stream=None
+        )
     assert not (tmp_path / "a").exists()
 
 
 def test_runs_are_not_mixed_up(table: DenseTable, tmp_path: Path) -> None:
-    train_from_oracle(tiny(steps=2), table, tmp_path / "run", stream=None)
+    train_from_oracle(tiny(steps=2), TableTeacher(table), tmp_path / "run", stream=None)
     with pytest.raises(InputError, match="already holds a run"):
-        train_from_oracle(tiny(steps=2), table, tmp_path / "run", stream=None)
+        train_from_oracle(tiny(steps=2), TableTeacher(table), tmp_path / "run", stream=None)
     with pytest.raises(InputError, match="another config"):
-        train_from_oracle(tiny(steps=3), table, tmp_path / "run", resume=True, stream=None)
+        train_from_oracle(
+            tiny(steps=3), TableTeacher(table), tmp_path / "run", resume=True, stream=None
+        )
     with pytest.raises(InputError, match="not a run to resume"):
         read_config(tmp_path / "nowhere")

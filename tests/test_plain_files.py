@@ -11,10 +11,12 @@ import sys
 import time
 import tracemalloc
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import KilledAtLine
 
 from solver import CorruptTableError, FadefourError, InputError, MissingTableError, storage
 from solver.plotting import pyplot, save_png
@@ -80,11 +82,11 @@ def test_two_processes_may_draw_the_same_picture(tmp_path: Path) -> None:
 
 
 def test_a_writer_killed_at_any_line_leaves_the_old_file_and_nothing_after_the_next(
-    tmp_path: Path, killed_at_line: Callable[..., bool]
+    tmp_path: Path, killed_at_line: KilledAtLine
 ) -> None:
     path, number = tmp_path / "file", 0
     write_atomically(path, b"old")
-    while killed_at_line(number, storage, lambda: write_atomically(path, b"new")):
+    while killed_at_line(number, storage, partial(write_atomically, path, b"new")):
         assert path.read_bytes() in (b"old", b"new")
         write_atomically(path, b"old")
         assert names_in(tmp_path) == ["file"]

@@ -22,11 +22,13 @@ from azfit import (
     SearchPlayer,
     game_by_name,
 )
+from azfit.connect4_players import SolverPlayer
 from azfit.drop_oldest_players import CanonicalPlayer, game_of, nodes_of_states
 from azfit.games import Game, States
 from solver import InputError, MissingTableError, Position, Rules
-from solver.connect4 import Connect4Position
+from solver.connect4 import Connect4Position, Connect4Solver
 from solver.index import node_count, position_of, symmetry_of
+from solver.values import RESULTS
 
 ROOT = Path(__file__).resolve().parent.parent
 NAMES = ["drop-3-3-3", "drop-4-4-4", "connect4", "gomoku-9"]
@@ -85,10 +87,8 @@ def test_a_move_depends_on_its_state_alone(name: str, kind: str, monkeypatch: An
     together = player.choose(states).actions
     assert [player.move(state) for state in states] == together.tolist()
     monkeypatch.setattr("azfit.players.TREES", 7)
-    small = (
-        player if kind == "search" else NetworkPlayer(game, HashedNetwork(game.actions), batch=7)
-    )
-    choices = small.choose(states)
+    monkeypatch.setattr("azfit.players.BATCH", 7)
+    choices = player.choose(states)
     assert (choices.actions == together).all()
     assert choices.wdl is not None and choices.wdl.shape == (30, 3)
 
@@ -155,6 +155,26 @@ def test_a_move_is_asked_for_by_state_or_by_position() -> None:
     for asked, other in ((player, played), (four, position), (gomoku, played)):
         with pytest.raises(InputError):
             asked.move(other)
+
+
+def test_the_solver_as_a_player_of_connect4() -> None:
+    with Connect4Solver(4) as solver:
+        player = SolverPlayer(solver)
+        # X wins at once in column 4, then in column 7; the third takes a search.
+        positions = [
+            Connect4Position.parse(text) for text in ("414141", "435362", "4444447112233556")
+        ]
+        states = np.stack([player.game.state(position) for position in positions])
+        choices = player.choose(states)
+        for row, position in enumerate(positions):
+            best = solver.moves(position)[0]
+            assert choices.actions[row] == best.column - 1 == player.move(position)
+            assert choices.wdl is not None and choices.steps is not None
+            assert choices.wdl[row].tolist() == [best.result == r for r in RESULTS]
+            assert choices.steps[row] == best.plies
+        assert choices.actions[0] == 3 and choices.steps is not None and choices.steps[0] == 1
+        with pytest.raises(InputError, match="over"):
+            player.choose(player.game.state(Connect4Position.parse("4141414"))[None])
 
 
 # ---- symmetry -----------------------------------------------------------------------------------
@@ -232,23 +252,19 @@ def test_a_network_is_loaded_and_asked_for_a_move_as_documented() -> None:
 def test_the_folder_of_a_run_means_its_best_network(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    torch = pytest.importorskip("torch")
-    from azfit.checkpoint import save_checkpoint
-    from azfit.network import Network, NetworkConfig
+    pytest.importorskip("torch")
+    from small_networks import save_small_network
 
-    torch.manual_seed(0)
-    shape = {"width": 16, "blocks": 1, "canonical": False, "hide_leaving": False}
-    network = Network(NetworkConfig(game="connect4", max_plies=42, rate_moves=False, **shape))
     run = tmp_path / "four"
     with pytest.raises(MissingTableError, match="does not exist"):
         azfit.load_player(run)
     run.mkdir()
     with pytest.raises(MissingTableError, match=r"has no best\.safetensors: give"):
         azfit.load_player(run)
-    saved = save_checkpoint(run / "checkpoints" / "step-000000001.safetensors", network)
+    saved = save_small_network(run / "checkpoints" / "step-000000001.safetensors", "connect4")
     with pytest.raises(MissingTableError, match=r"yet: give '.*step-000000001"):
         azfit.load_player(run)
-    save_checkpoint(run / "best.safetensors", network)
+    save_small_network(run / "best.safetensors", "connect4")
     player = azfit.load_player(run)
     assert player.name == "four" and player.game.name == "connect4" and not player.canonical
     assert player.sha256 == azfit.load_player(saved).sha256

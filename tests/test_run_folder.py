@@ -18,7 +18,7 @@ from workers_here import WorkersHere
 import azfit.self_play.loop as module
 from azfit.network import Network
 from azfit.self_play import run_folder
-from azfit.self_play.episode import EpisodeFile
+from azfit.self_play.episode import EpisodeFile, frames
 from azfit.self_play.loop import self_play
 from azfit.self_play.training import Trainer
 from solver.errors import FadefourError, InputError, NoRoomError
@@ -216,6 +216,21 @@ def test_a_network_that_does_not_fit_is_refused_before_it_is_made(
     assert not (tmp_path / "run").exists()
     monkeypatch.setattr(run_folder, "available_memory", lambda: need)
     run_folder.check_memory(config)
+
+
+@pytest.mark.parametrize("kept", [0, 1, 4])
+def test_a_file_that_lost_whole_games_is_named(stopped: Path, tmp_path: Path, kept: int) -> None:
+    """The run went on without them, as if they had never been played."""
+    folder = Path(shutil.copytree(stopped, tmp_path / "run"))
+    path = folder / "games" / "000001.games"
+    with open(path, "rb") as source:
+        ends = [0, *(end for end, _ in frames(source))]
+    os.truncate(path, ends[kept])
+    ended = run_cli("self-play", "--run", folder, "--resume", "--json")
+    assert (ended.code, ended.out) == (2, "")
+    assert f"'{path}' has {kept} of the 5 games" in ended.err and "remove it" in ended.err
+    path.unlink()
+    assert run_cli("self-play", "--run", folder, "--resume", "--json").code == 0
 
 
 def test_a_lost_state_does_not_start_the_run_over(stopped: Path, tmp_path: Path) -> None:

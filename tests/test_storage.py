@@ -12,11 +12,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from command_line import SCRIPT, VARIANT33
+from conftest import KilledAtLine
 from folders import names_in, snapshot
 
 from solver import (
@@ -62,8 +64,28 @@ def read_version(path: Path) -> int | None:
     return version
 
 
+def nothing(folder: Path) -> None:
+    pass
+
+
+def write_old(folder: Path) -> None:
+    write_version(folder / "file", 1)
+
+
+def write_new(folder: Path) -> None:
+    write_version(folder / "file", 2)
+
+
+def read(folder: Path) -> None:
+    read_version(folder / "file")
+
+
+def remove(folder: Path) -> None:
+    manifest.remove(folder / "file")
+
+
 @pytest.fixture
-def every_kill(tmp_path: Path, killed_at_line: Callable[..., bool]) -> EveryKill:
+def every_kill(tmp_path: Path, killed_at_line: KilledAtLine) -> EveryKill:
     """One folder for every line of either module at which work can be killed, killed there."""
 
     def folders(
@@ -76,7 +98,7 @@ def every_kill(tmp_path: Path, killed_at_line: Callable[..., bool]) -> EveryKill
                 folder = tmp_path / f"killed-at-{module.__name__}-{number}"
                 folder.mkdir()
                 prepare(folder)
-                if not killed_at_line(number, module, lambda here=folder: work(here)):
+                if not killed_at_line(number, module, partial(work, folder)):
                     break
                 yield folder
                 number += 1
@@ -93,12 +115,8 @@ def every_kill(tmp_path: Path, killed_at_line: Callable[..., bool]) -> EveryKill
 def test_kill_at_any_line_leaves_the_old_version_or_the_new_one(
     every_kill: EveryKill, old: int | None
 ) -> None:
-    def prepare(folder: Path) -> None:
-        if old is not None:
-            write_version(folder / "file", old)
-
     versions = set()
-    for folder in every_kill(prepare, lambda here: write_version(here / "file", 2)):
+    for folder in every_kill(nothing if old is None else write_old, write_new):
         removed = Path(shutil.copytree(folder, folder / "removed"))
         manifest.remove(removed / "file")
         assert names_in(removed) == set(), "litter outlives the file"
@@ -156,7 +174,7 @@ def test_a_reader_killed_while_it_completes_a_replacement_loses_nothing(
         for name in ("", ".json"):
             (folder / f"other{name}").rename(folder / f"file{name}")
 
-    for folder in every_kill(decided_not_finished, lambda here: read_version(here / "file")):
+    for folder in every_kill(decided_not_finished, read):
         assert read_version(folder / "file") == 2
         assert names_in(folder) == {"file", "file.json"}
 
@@ -197,10 +215,7 @@ def test_kill_while_a_file_is_removed_never_leaves_one_that_is_refused(
     every_kill: EveryKill,
 ) -> None:
     """The next solve meets a whole checkpoint or none: both let it go on."""
-    for folder in every_kill(
-        lambda folder: write_version(folder / "file", 1),
-        lambda here: manifest.remove(here / "file"),
-    ):
+    for folder in every_kill(write_old, remove):
         if (folder / "file").exists():  # what CheckpointFile.load asks first
             assert read_version(folder / "file") == 1
         manifest.remove(folder / "file")

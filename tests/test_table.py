@@ -4,9 +4,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from brute_force import all_positions
-from brute_force import solve as brute_force_solve
 from hypothesis import given, settings
+from plain_moves import goodness, in_play, moves_of, traps_of
 from test_rules import as_position, played_positions
 
 from solver import (
@@ -29,10 +28,8 @@ NAMES = {1: "win", 0: "draw", -1: "loss"}
 
 
 @pytest.fixture(scope="module")
-def small(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("small")
-    write_table(folder, solve(Rules(3, 3, 3)))
-    with open_table(folder, Rules(3, 3, 3)) as table:
+def small(solved33):
+    with open_table(solved33, Rules(3, 3, 3)) as table:
         yield table
 
 
@@ -42,33 +39,32 @@ def in_memory():
 
 
 @pytest.fixture(scope="module")
-def default(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("default")
-    write_table(folder, solve(Rules()))
-    with open_table(folder) as table:
+def default(solved44):
+    with open_table(solved44) as table:
         yield table
 
 
-def test_probe_and_probe_many_equal_brute_force(small):
-    truth = brute_force_solve(all_positions(3, 3, 3), 3, 3, 3)
-    positions = [as_position(plain, small.rules) for plain in truth]
-    results, plies = small.probe_many(*Positions.of(positions, small.rules).arrays)
+@pytest.fixture(scope="module")
+def positions33(truth33):
+    return [as_position(plain, Rules(3, 3, 3)) for plain in truth33]
+
+
+def test_probe_and_probe_many_equal_brute_force(small, truth33, positions33):
+    results, plies = small.probe_many(*Positions.of(positions33, small.rules).arrays)
     assert results.dtype == np.int8
     assert plies.dtype == np.int16
-    assert list(results) == [result for result, _ in truth.values()]
-    assert list(plies) == [-1 if depth is None else depth for _, depth in truth.values()]
-    for position, (result, depth) in list(zip(positions, truth.values(), strict=True))[::50]:
+    assert list(results) == [result for result, _ in truth33.values()]
+    assert list(plies) == [-1 if depth is None else depth for _, depth in truth33.values()]
+    for position, (result, depth) in list(zip(positions33, truth33.values(), strict=True))[::50]:
         assert small.probe(position) == (NAMES[result], depth)
 
 
-def test_a_solution_in_memory_answers_as_its_file_does(small, in_memory):
-    truth = brute_force_solve(all_positions(3, 3, 3), 3, 3, 3)
-    positions = [as_position(plain, small.rules) for plain in truth]
-    arrays = Positions.of(positions, small.rules).arrays
+def test_a_solution_in_memory_answers_as_its_file_does(small, in_memory, positions33):
+    arrays = Positions.of(positions33, small.rules).arrays
     with in_memory as table:
         for ours, theirs in zip(table.probe_many(*arrays), small.probe_many(*arrays), strict=True):
             assert np.array_equal(ours, theirs)
-        for position in positions[::997]:
+        for position in positions33[::997]:
             assert table.probe(position) == small.probe(position)
             assert table.moves(position) == small.moves(position)
             assert table.best_moves(position) == small.best_moves(position)
@@ -78,9 +74,8 @@ def test_a_solution_in_memory_answers_as_its_file_does(small, in_memory):
     assert in_memory.get(start, None) == ("win", 13)
 
 
-def test_moves_are_best_first_and_their_best_is_the_position(small):
-    truth = brute_force_solve(all_positions(3, 3, 3), 3, 3, 3)
-    for plain, (result, depth) in list(truth.items())[::211]:
+def test_moves_are_best_first_and_their_best_is_the_position(small, truth33):
+    for plain, (result, depth) in list(truth33.items())[::211]:
         position = as_position(plain, small.rules)
         moves = small.moves(position)
         assert [move.cell for move in moves] != [] or depth == 0
@@ -96,8 +91,32 @@ def test_moves_are_best_first_and_their_best_is_the_position(small):
         for move in moves:
             after = position.play(move.cell)
             key = (after.x, after.y, int(after.to_move == "y"))
-            other, left = truth[key]
+            other, left = truth33[key]
             assert (move.result, move.plies) == (NAMES[-other], None if left is None else left + 1)
+
+
+def test_traps_are_the_replies_that_lose_the_opponents_result(small, truth33):
+    """Every position up to symmetry and colour, and some images; of equal moves the one with most
+    traps first, then the lowest cell."""
+    kinds = set()
+    for plain in [*(position for position, _ in in_play(truth33)), *list(truth33)[::101]]:
+        position = as_position(plain, small.rules)
+        expected, worth = traps_of(plain, truth33), moves_of(plain, truth33)
+        moves = small.moves(position)
+        assert {move.cell: (move.traps, move.replies) for move in moves} == expected
+        order = sorted(
+            expected, key=lambda cell: (*(-g for g in goodness(worth[cell])), -expected[cell][0])
+        )
+        assert [move.cell for move in moves] == order
+        kinds |= {(move.result, bool(move.traps), bool(move.replies)) for move in moves}
+    assert kinds == {
+        ("win", False, False),  # the move ends the game
+        ("win", False, True),  # every reply loses anyway
+        ("draw", True, True),
+        ("draw", False, True),
+        ("loss", True, True),
+        ("loss", False, True),
+    }
 
 
 @settings(max_examples=60, deadline=None)
@@ -142,7 +161,7 @@ def test_probing_from_several_threads_gives_the_same(default):
 
 def test_opening_reads_no_block_of_the_table(default, monkeypatch):
     checked = []
-    monkeypatch.setattr("solver.table.check_block", lambda *args: checked.append(args[2]))
+    monkeypatch.setattr("solver.checked_files.check_block", lambda *args: checked.append(args[2]))
     with open_table(default.path) as table:
         assert checked == []
         table.probe(Rules().start())

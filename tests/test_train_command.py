@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import torch
+from damaged_files import flip_bit
 
 from azfit.checkpoint import load_checkpoint, read_tensors
 from azfit.oracle import log as log_module
@@ -66,6 +67,16 @@ def assert_one_line(ended: Any, *names: str) -> None:
     assert len(ended.err.strip().splitlines()) == 1, ended.err
     for name in names:
         assert name in ended.err
+
+
+def test_a_table_with_a_byte_that_looks_deep_is_called_damaged(
+    fadefour: Command, trained: Path, copy33: Path
+) -> None:
+    """Its games were said to be too long for the network."""
+    table = copy33 / "solved_3x3_m3.table"
+    flip_bit(table, table.read_bytes().index(5), bit=7)
+    ended = fadefour("train-from-oracle", "--run", trained, "--resume", "--data", copy33)
+    assert_one_line(ended, "solved_3x3_m3.table' is damaged")
 
 
 # ---- what a run leaves behind --------------------------------------------------------
@@ -378,7 +389,9 @@ def test_the_budget_is_shown_in_round_numbers(
     train("--run", tmp_path / "a", *TINY, "--threads", 1)
     assert spoken[0].startswith("step 1 of 5, ") and "positions/s" in spoken[0]
     spoken.clear()
-    options = (*TINY[:-2], "--minutes", 0.05, "--threads", 1)  # long enough for one step
+    # by a clock of its own: on a busy machine 3 s may pass before the first step
+    monkeypatch.setattr(Run, "seconds", property(lambda run: 0.7 * run.step))
+    options = (*TINY[:-2], "--minutes", 0.05, "--threads", 1)
     train("--run", tmp_path / "b", *options)
     assert " s of 3 s  " in spoken[0] and len(spoken[0].split(" s of")[0]) <= 4
 

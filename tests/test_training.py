@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ from azfit.network import Network
 from azfit.self_play.config import SelfPlayConfig
 from azfit.self_play.iteration_log import IterationLog
 from azfit.self_play.replay import ReplayBatch, ReplayBuffer
-from azfit.self_play.training import Trainer, batches
+from azfit.self_play.training import Trainer, average_kept, batches, value_loss
 from azfit.torch_threads import Pace
 from solver.errors import FadefourError
 
@@ -71,6 +72,81 @@ def test_batches_of_one_position_are_learned(tmp_path: Path, balance_sampling: b
     training = trainer.learn(buffer_of(1), 0, 0.0, IterationLog(tmp_path, None, 0))
     assert math.isfinite(training.loss) and training.steps_taken == config.epochs
     assert all(parameter.isfinite().all() for parameter in trainer.candidate.parameters())
+
+
+def test_the_average_follows_the_weights_and_is_what_plays() -> None:
+    """With a share that is reached from the first step on, and so is constant: 2 / 11."""
+    config, plain = tiny(ema=2 / 11, dropout=0.0), tiny(dropout=0.0)
+    trainer, other = trainer_for(config), trainer_for(plain)
+    wanted = {name: weight.clone() for name, weight in trainer.candidate.state_dict().items()}
+    buffer = buffer_of(3)
+    for batch in batches(buffer, config, np.random.default_rng(1)):
+        trainer.step(batch)
+        other.step(batch)
+        for name, weight in trainer.candidate.state_dict().items():
+            wanted[name] = 2 / 11 * wanted[name] + 9 / 11 * weight
+    for name, weight in trainer.played.state_dict().items():
+        torch.testing.assert_close(weight, wanted[name])
+        assert other.candidate.state_dict()[name].equal(trainer.candidate.state_dict()[name])
+    assert other.played is other.candidate
+    assert not same_weights(trainer.played, trainer.candidate)
+    again = trainer_for(config)
+    again.take_up(trainer.tensors())
+    assert same_weights(again.played, trainer.played)
+    assert same_weights(again.candidate, trainer.candidate)
+    trainer.restart(other.candidate)
+    assert same_weights(trainer.played, other.candidate)
+
+
+def test_a_slow_average_leaves_its_first_weights_behind_at_once() -> None:
+    """Kept at step t: min(d, (1 + t) / (10 + t)), also after a resume and after a restart. With
+    0.999 alone, 60 steps would leave 94 % of the random weights in what plays."""
+    config = tiny(ema=0.999, dropout=0.0, batch_size=1)
+    trainer, buffer = trainer_for(config), buffer_of(3)
+    wanted = {name: weight.clone() for name, weight in trainer.candidate.state_dict().items()}
+    rows = [np.arange(i, i + 2) for i in range(12)]
+    for step, places in enumerate(rows, 1):
+        if step == 6:  # a resume
+            tensors = trainer.tensors()
+            trainer = trainer_for(config)
+            trainer.take_up(tensors)
+        trainer.step(buffer.batch(places))
+        kept = (1 + step) / (10 + step)
+        for name, weight in trainer.candidate.state_dict().items():
+            wanted[name] = kept * wanted[name] + (1 - kept) * weight
+    for name, weight in trainer.played.state_dict().items():
+        torch.testing.assert_close(weight, wanted[name])
+    first = trainer_for(config).candidate
+    trainer.restart(first)
+    trainer.step(buffer.batch(rows[0]))
+    for name, weight in trainer.played.state_dict().items():
+        before, now = first.state_dict()[name], trainer.candidate.state_dict()[name]
+        torch.testing.assert_close(weight, 2 / 11 * before + 9 / 11 * now)
+    assert average_kept(0.9, 10**6) == 0.9
+
+
+def same_weights(network: Network, other: Network) -> bool:
+    weights = other.state_dict()
+    return all(weight.equal(weights[name]) for name, weight in network.state_dict().items())
+
+
+def test_a_mixed_value_is_between_outcome_and_search() -> None:
+    """The loss by numpy, and what is learned of one position whose search and game disagree."""
+    logits = torch.tensor([[1.0, 0.0, -1.0], [0.0, 2.0, 0.5]])
+    chances = np.exp(logits.numpy()) / np.exp(logits.numpy()).sum(axis=1, keepdims=True)
+    wanted = ((chances[:, 0] - chances[:, 2] - [0.3, -0.4]) ** 2).mean()
+    assert float(value_loss(logits, torch.tensor([0.3, -0.4]))) == pytest.approx(wanted, rel=1e-5)
+    learned = {}
+    for mix in (0.0, 0.5, 1.0):
+        config = tiny(value_mix=mix, dropout=0.0, lr=0.01)
+        trainer, batch = trainer_for(config), buffer_of(1).batch(np.arange(1))
+        values = np.full(1, {0: -0.6, 1: 0.6, 2: 0.6}[int(batch.wdl[0])], np.float32)
+        for _ in range(150):
+            parts = trainer.step(replace(batch, values=values))
+        assert ("value" in parts) == (mix > 0)
+        wdl = trainer.candidate(torch.from_numpy(batch.planes)).wdl.softmax(1)[0].detach()
+        learned[mix] = abs(float(wdl[0] - wdl[2]) - float(values[0]))
+    assert learned[1.0] < 0.05 < learned[0.5] < learned[0.0]
 
 
 def test_a_loss_that_is_not_finite_is_described(tmp_path: Path) -> None:

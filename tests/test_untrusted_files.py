@@ -133,3 +133,34 @@ def test_no_manifest_however_odd_causes_anything_but_a_named_one_line_error(
         read_all(tmp_path / name)
     except FadefourError as error:
         assert len(str(error).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        *((("version",), 1.0), (("version",), True), (("bytes",), "5,006"), (("bytes",), True)),
+        *((("rules", "n"), "3"), (("rules", "m"), 3.7), (("kind",), ["table"])),
+        *((("counts",), [["nodes", 9910]]), (("checksums", "block_bytes"), 65536.0)),
+        *((("checksums", "crc32"), "a"), (("checksums", "sha256"), 0)),
+    ],
+    ids=str,
+)
+def test_an_entry_of_another_type_is_refused_not_converted(
+    copy33: Path, field: tuple[str, ...], value: Any
+) -> None:
+    def edit(body: dict[str, Any]) -> None:
+        inner = body if len(field) == 1 else body[field[0]]
+        inner[field[-1]] = value
+
+    edit_manifest(copy33 / TABLE, edit)
+    with pytest.raises(CorruptTableError, match=TABLE):
+        DenseTable(copy33 / TABLE)
+
+
+def test_a_message_repeats_a_long_entry_in_part(copy33: Path) -> None:
+    edits = [{"version": "x" * 5000}, {"kind": "x" * 5000}, {"rules": {"n": 10**4000, "m": 3}}]
+    for edit in edits:
+        edit_manifest(copy33 / TABLE, lambda body, edit=edit: body.update(edit))
+        with pytest.raises(CorruptTableError, match=TABLE) as refused:
+            DenseTable(copy33 / TABLE)
+        assert len(str(refused.value)) < 1000

@@ -427,16 +427,15 @@ def test_a_large_variant_says_what_it_will_take_before_it_starts(
 
 
 def test_verify_maps_the_table_and_copies_none_of_it(
-    tmp_path: Path, solution44: Solution, monkeypatch: pytest.MonkeyPatch
+    solved44: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """4x4 has 73 million nodes: what Python and numpy allocate stays far below one copy. Memory
     for tables, which tracemalloc does not see, is not asked for at all."""
-    write_table(tmp_path, solution44)
     for module in ("verify", "records"):
         monkeypatch.delattr(f"solver.{module}.zeroed")
     tracemalloc.start()
     try:
-        assert verify_folder(tmp_path, Rules(), threads=2).ok
+        assert verify_folder(solved44, Rules(), threads=2).ok
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

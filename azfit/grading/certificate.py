@@ -27,6 +27,7 @@ import contextlib
 import hashlib
 import io
 import json
+import math
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,7 @@ from solver.machine import available_memory
 from solver.playout import Positions
 from solver.rules import Rules
 from solver.storage import write_atomically
+from solver.wording import quoted
 
 Queues = NDArray[np.int8]
 
@@ -56,6 +58,7 @@ AT_A_TIME = 1 << 20
 MOST_BYTES = 4_000_000_000
 MOST_ABOUT_BYTES = 1 << 20
 MOST_PLIES = 1 << 20
+LONGEST_NAME = 1000
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "symmetric": (bool,),
@@ -163,10 +166,9 @@ def _boards(rules: Rules, nodes: NDArray[np.uint64]) -> Queues:
     """The canonical boards of these nodes as the player sees them, int8 [N, 2m]."""
     boards = [np.empty((0, 2 * rules.m), np.int8)]
     for first in range(0, len(nodes), AT_A_TIME):
-        x, y, to_move = look_up_positions(nodes[first : first + AT_A_TIME], rules)
-        mover = np.where(to_move[:, None] == 0, x, y)
-        opponent = np.where(to_move[:, None] == 0, y, x)
-        boards.append(np.concatenate([mover, opponent], axis=1))
+        arrays = look_up_positions(nodes[first : first + AT_A_TIME], rules)
+        positions = Positions.from_arrays(rules, *arrays)
+        boards.append(np.concatenate([positions.mover, positions.opponent], axis=1))
     return np.concatenate(boards)
 
 
@@ -225,7 +227,7 @@ def read_certificate(path: Path) -> Certificate:
 def _built(path: Path, about: dict[str, Any], stored: Archive) -> Certificate:
     if about["format"] != FORMAT or about["version"] != VERSION:
         raise ValueError(f"format {about['format']!r} version {about['version']!r}")
-    rules = Rules(*map(int, about["n_m_k"]))
+    rules = Rules(*about["n_m_k"])
     if about["rules"] != rules.tag:
         raise ValueError(f"other rules: {about['rules']!r}")
     if about["kind"] not in (UNBEATEN, REFUTED) or about["sides"] not in SIDES:
@@ -235,6 +237,10 @@ def _built(path: Path, about: dict[str, Any], stored: Archive) -> Certificate:
             isinstance(about[name], bool) and bool not in types
         ):
             raise ValueError(f"{name} is {about[name]!r}")
+    if not about["player"].isprintable() or len(about["player"]) > LONGEST_NAME:
+        raise ValueError(f"player is {quoted(about['player'])}")
+    if not math.isfinite(about["smallest_margin"] or 0):
+        raise ValueError(f"smallest_margin is {about['smallest_margin']}")
     symmetric, count = about["symmetric"], about["positions"]
     _check_size(path, rules, symmetric, count)
     listing = "nodes" if symmetric else "queues"

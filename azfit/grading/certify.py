@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from azfit.drop_oldest_players import drop_oldest_of, states_of
 from azfit.grading.certificate import REFUTED, UNBEATEN, Certificate
-from azfit.players import Player
+from azfit.players import Choices, Player
 from solver.errors import FadefourError, InputError
 from solver.index import find_nodes, node_count
 from solver.playout import Positions, cells_of, is_won, join, play, successors, winning_cells
@@ -76,8 +76,8 @@ class _Walk:
             self.layers.append(layer)
             self.visited += len(layer.boards)
             reached = []
-            for rows in _chunks(len(layer.boards)):
-                after = self._player_moves(layer, rows)
+            for rows, choices in self._choices(layer):
+                after = self._player_moves(layer, rows, choices)
                 wins = winning_cells(after.boards)
                 lost = np.flatnonzero(wins)
                 if len(lost):
@@ -102,10 +102,15 @@ class _Walk:
             reached = self._new(first.positions, first.parent, first.cell)
         return _joined([reached])
 
-    def _player_moves(self, layer: _Layer, rows: Rows) -> _Reached:
+    def _choices(self, layer: _Layer) -> Iterator[tuple[Rows, Choices]]:
+        """What the player does in all rows, some of them at a time."""
+        chunks = list(_chunks(len(layer.boards)))
+        states = (states_of(self._game, layer.boards.take(rows)) for rows in chunks)
+        return zip(chunks, self._player.choose_many(states), strict=True)
+
+    def _player_moves(self, layer: _Layer, rows: Rows, choices: Choices) -> _Reached:
         """The positions after the player's moves in these rows, where the game goes on."""
         boards = layer.boards.take(rows)
-        choices = self._player.choose(states_of(self._game, boards))
         if choices.chances is not None:
             raise InputError(f"{self._player.name} draws its moves: only fixed moves are certified")
         if choices.margin is not None:

@@ -5,23 +5,30 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from azfit.command_options import (
+from azfit.command_options import TypedVariant, sims_option, variant_options
+from azfit.games import Connect4, DropOldest
+from azfit.loading import (
     SHIPPED,
-    NamedPath,
-    TypedVariant,
+    certificate_path,
     checkpoint_path,
-    need_torch,
-    sims_option,
-    variant_options,
+    game_of_network,
+    load_player,
 )
-from azfit.games import Connect4, DropOldest, game_by_name
-from azfit.loading import load_player
-from solver.command_options import json_option, progress_for, refuse_typed, show
+from solver.command_options import (
+    NamedPath,
+    cluster_option,
+    json_option,
+    note_for,
+    progress_for,
+    refuse_typed,
+    show,
+)
 from solver.errors import FadefourError, InputError
 from solver.rules import Rules
 from solver.storage import check_writable
@@ -52,7 +59,8 @@ if TYPE_CHECKING:
     "--check",
     "certificate_file",
     type=NamedPath(),
-    help="Verify this certificate again; with CHECKPOINT, also that its moves are the network's.",
+    help="Verify this certificate again ('shipped': that of fadefour's own network); with "
+    "CHECKPOINT, also that its moves are the network's.",
 )
 @click.option(
     "--compact",
@@ -64,6 +72,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Also check that every won position is won against every defence; needs the table.",
 )
+@cluster_option("Batches of positions")
 @json_option
 @variant_options
 def certify_command(
@@ -77,6 +86,7 @@ def certify_command(
     certificate_file: Path | None,
     compact: bool,
     convert: bool,
+    cluster: str | None,
     as_json: bool,
 ) -> None:
     """Prove that no opponent can beat a network of drop-oldest, or print a line that does.
@@ -86,11 +96,11 @@ def certify_command(
     \b
     Examples:
       fadefour certify runs/first
-      fadefour certify shipped --check data/network_4x4_m4.certificate.npz
+      fadefour certify shipped --check shipped
     """
     if certificate_file is not None:
-        refuse_typed("side", "out", "compact", "convert", where="with --check")
-        _check(certificate_file, checkpoint, variant, sims, threads, as_json)
+        refuse_typed("side", "out", "compact", "convert", "cluster", where="with --check")
+        _check(certificate_path(certificate_file), checkpoint, variant, sims, threads, as_json)
         return
     if checkpoint is None:
         raise InputError("certify needs a CHECKPOINT, or --check CERTIFICATE")
@@ -101,39 +111,39 @@ def certify_command(
     from azfit.drop_oldest_players import dense
     from azfit.grading.certify import certify
     from azfit.grading.conversion import conversion
+    from azfit.spread_player import load_players
 
     progress, converted = progress_for(as_json), None
     with contextlib.ExitStack() as opened:
         table = dense(opened.enter_context(open_table(folder, rules))) if convert else None
-        player = load_player(checkpoint, sims, threads)
+        loading = load_players([checkpoint], sims, threads, cluster, note_for(as_json))
+        [player] = opened.enter_context(loading)
         certificates = certify(player, side, progress=progress)
-        written, failure = _written(certificates, files, compact, out is not None)
+        certificates, failure = _written(certificates, files, compact, out is not None)
         if table is not None:
             try:
                 converted = conversion(player, table, progress=progress)
             except FadefourError as error:  # what is proved is printed first
                 failure = error
-    lost = _colours_lost_in_theory(folder, rules)
+    lost = ""
+    try:
+        lost = _colours_lost_in_theory(folder, rules)
+    except FadefourError as error:  # a table that is damaged
+        failure = failure or error
     beaten = any(certificate.line for certificate in certificates)
     report: dict[str, Any] = {"certificates": [], "unbeaten": not beaten}
     texts = []
-    for certificate, file in zip(certificates, written, strict=True):
+    for certificate in certificates:
         hopeless = certificate.sides in lost
-        report["certificates"].append(
-            {
-                **certificate.to_dict(),
-                "file": None if file is None else str(file),
-                "lost_in_theory": hopeless,
-            }
-        )
+        report["certificates"].append({**certificate.to_dict(), "lost_in_theory": hopeless})
         texts.append(str(certificate))
         if hopeless:
             colour = certificate.sides.upper()
             texts.append(
                 f"as {colour} the start is lost against best play, so any player can be beaten"
             )
-        if file is not None:
-            texts.append(f"written to {file}")
+        if certificate.path is not None:
+            texts.append(f"written to {certificate.path}")
     if converted is not None:
         report["conversion"] = converted.to_dict()
         texts.append(str(converted))
@@ -146,10 +156,7 @@ def certify_command(
 
 def _rules_of(checkpoint: str, variant: TypedVariant) -> Rules:
     """The rules that the network plays by; it must play drop-oldest."""
-    need_torch()
-    from azfit.checkpoint import game_of_checkpoint
-
-    game = game_by_name(game_of_checkpoint(checkpoint_path(checkpoint)))
+    game = game_of_network(checkpoint)
     if not isinstance(game, DropOldest):
         instead = "grade" if isinstance(game, Connect4) else "match"
         raise InputError(
@@ -172,35 +179,32 @@ def _files(checkpoint: str, out: Path | None, sims: int | None) -> dict[str, Pat
     else:
         base = checkpoint_path(checkpoint).with_suffix(suffix)
     sided = {side: base.with_name(f"{side}_{base.name}") for side in ("x", "y")}
-    return {"": base, **sided}
+    return {"xy": base, **sided}
 
 
 def _written(
     certificates: Sequence[Certificate], files: dict[str, Path], compact: bool, is_named: bool
-) -> tuple[list[Path | None], FadefourError | None]:
-    """The file of each certificate, or None for one that could not be written, and why."""
+) -> tuple[list[Certificate], FadefourError | None]:
+    """The certificates, those that could be written with their file, and why others could not."""
     from azfit.grading.certificate import write_certificate
 
-    written: list[Path | None] = []
-    failure = None
-    for certificate in certificates:
-        sides = "" if len(certificates) == 1 and is_named else certificate.sides
-        path = files.get(sides, files[""])
+    listed, failure = list(certificates), None
+    for i, certificate in enumerate(certificates):
+        path = files["xy" if len(certificates) == 1 and is_named else certificate.sides]
         try:
-            written.append(write_certificate(path, certificate, compact=compact))
+            write_certificate(path, certificate, compact=compact)
+            listed[i] = replace(certificate, path=path)
         except FadefourError as error:
-            written.append(None)
             failure = error
-    return written, failure
+    return listed, failure
 
 
 def _colours_lost_in_theory(folder: Path, rules: Rules) -> str:
     """``y`` if the table is there and says that X wins from the start; else nothing is said."""
     if not table_path(folder, rules).exists():
         return ""
-    with contextlib.suppress(FadefourError), open_table(folder, rules) as table:
+    with open_table(folder, rules) as table:
         return {"win": "y", "loss": "x"}.get(table.probe(rules.start()).result, "")
-    return ""
 
 
 def _check(

@@ -15,25 +15,21 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import tee
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from azfit.drop_oldest_players import (
-    check_same_rules,
-    dense,
-    game_of,
-    on_canonical_boards,
-    states_of,
-)
+from azfit.drop_oldest_players import check_same_rules, dense, game_of, on_canonical_boards
 from azfit.players import Player, PlayerInfo
 from solver.errors import InputError
 from solver.index import find_nodes, look_up_positions, position_of
 from solver.playout import Positions, is_won, play, successors
+from solver.probing import Table
 from solver.progress import Progress, Silent
 from solver.rules import Position, Rules
-from solver.table import DenseTable, Table
+from solver.table import DenseTable
 from solver.values import IMPOSSIBLE
 
 Nodes = NDArray[np.uint64]
@@ -105,14 +101,14 @@ class Conversion:
         }
 
 
-def won_nodes(table: DenseTable, at_a_time: int = AT_A_TIME) -> Iterator[Nodes]:
+def won_nodes(table: DenseTable) -> Iterator[Nodes]:
     """The won nodes by rising depth, in batches."""
     counts = np.bincount(table.bytes, minlength=256)
     for value in range(2, IMPOSSIBLE, 2):
         if counts[value]:
             nodes = np.flatnonzero(table.bytes == value).astype(np.uint64)
-            for first in range(0, len(nodes), at_a_time):
-                yield nodes[first : first + at_a_time]
+            for first in range(0, len(nodes), AT_A_TIME):
+                yield nodes[first : first + AT_A_TIME]
 
 
 class _Graph:
@@ -208,9 +204,10 @@ def conversion(player: Player, table: Table, *, progress: Progress | None = None
     graph, done = _Graph(exact), 0
     won = int(np.isin(exact.bytes, np.arange(2, IMPOSSIBLE, 2, dtype=np.uint8)).sum())
     report.begin("conversion", won, "position")
-    for nodes in won_nodes(exact):
+    batches, states = tee(won_nodes(exact))
+    answers = asked.choose_many(game.states_of_nodes(nodes) for nodes in states)
+    for nodes, choices in zip(batches, answers, strict=True):
         boards = Positions.from_arrays(table.rules, *look_up_positions(nodes, table.rules))
-        choices = asked.choose(states_of(game, boards))
         if choices.chances is not None:
             raise InputError(f"{player.name} draws its moves: only fixed moves convert")
         graph.add(nodes, boards, choices.actions.astype(np.int8))

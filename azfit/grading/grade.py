@@ -9,6 +9,7 @@ worth afterwards, never by what the player thinks of it.
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -17,24 +18,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from azfit.drop_oldest_players import (
+    by_cell_shown,
+    by_node,
     check_same_rules,
-    dense,
     game_of,
     nodes_of_states,
     on_canonical_boards,
 )
 from azfit.games import States
-from azfit.grading.tally import DRAWS, LOSSES, RESULTS, VALUES, WINS, Group, Tally
+from azfit.grading.tally import DRAWS, LOSSES, VALUES, WINS, Group, Tally
 from azfit.players import Choices, Player, PlayerInfo
+from solver.checked_files import NodeTable
 from solver.errors import InputError
+from solver.in_play import count_in_play, drawn_in_play, nodes_in_play
 from solver.index import node_count, slice_bases, symmetry_of
 from solver.kernels import Crew
 from solver.labels import Labels, labelled
 from solver.playout import cells_of
+from solver.probing import Table
 from solver.progress import Progress, Silent
 from solver.rules import Position, Rules
-from solver.table import DenseTable, Table
-from solver.values import FINISHED, IMPOSSIBLE, Value, value_of_byte
+from solver.values import (
+    FOR_THE_OPPONENT,
+    RESULT_OF_BYTE,
+    RESULTS,
+    Value,
+    result_of_byte,
+    value_of_byte,
+)
 
 Nodes = NDArray[np.uint64]
 
@@ -99,6 +110,8 @@ class Grade:
     nodes_misjudged: Nodes = field(default_factory=lambda: np.empty(0, np.uint64))
     """Where win, draw or loss is judged wrongly, the same."""
     seconds: float = 0.0
+    has_plies: bool = True
+    """Whether the table knows more than who wins."""
 
     @property
     def name(self) -> str:
@@ -113,7 +126,9 @@ class Grade:
         return {name: self.tally.group(values=values) for name, values in bytes_of.items()}
 
     def by_depth(self) -> dict[int, Group]:
-        """By plies to the end: odd is won, even is lost."""
+        """By plies to the end: odd is won, even is lost; nothing where the table has no plies."""
+        if not self.has_plies:
+            return {}
         met = np.flatnonzero(self.tally.count.sum(axis=0))
         return {int(b) - 1: self.tally.group(values=[int(b)]) for b in met if b}
 
@@ -156,38 +171,17 @@ class Grade:
 # ---- which positions ----------------------------------------------------------------------------
 
 
-def _in_play(values: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    return np.asarray((values != FINISHED) & (values != IMPOSSIBLE))
+def _batch_from(table: NodeTable, first: int) -> Nodes:
+    """The nodes in play among the ``AT_A_TIME`` from this one on."""
+    return nodes_in_play(table, first, min(first + AT_A_TIME, node_count(table.rules)))
 
 
-def all_nodes(table: DenseTable, at_a_time: int = AT_A_TIME) -> Iterator[Nodes]:
+def all_nodes(table: NodeTable) -> Iterator[Nodes]:
     """Every node in play, in rising order, in batches."""
-    for first in range(0, node_count(table.rules), at_a_time):
-        in_play = np.flatnonzero(_in_play(table.bytes[first : first + at_a_time]))
-        if len(in_play):
-            yield (in_play + first).astype(np.uint64)
-
-
-def sample_nodes(table: DenseTable, count: int, seed: int) -> Nodes:
-    """``count`` different nodes in play, uniformly drawn, in rising order; all if there are fewer.
-
-    Nodes are drawn until enough of them are new and in play; the order of drawing decides which
-    are taken, so that the sample is uniform.
-    """
-    total = node_count(table.rules)
-    if 2 * count >= total:
-        nodes = np.concatenate(list(all_nodes(table)))
-        if count >= len(nodes):
-            return nodes
-        return np.sort(np.random.default_rng(seed).choice(nodes, count, replace=False))
-    random = np.random.default_rng(seed)
-    drawn = np.empty(0, np.int64)
-    while len(drawn) < count:
-        more = random.integers(total, size=count - len(drawn) + 1000)
-        drawn = np.concatenate([drawn, more[_in_play(table.bytes[more])]])
-        _, first = np.unique(drawn, return_index=True)
-        drawn = drawn[np.sort(first)]
-    return np.sort(drawn[:count]).astype(np.uint64)
+    for first in range(0, node_count(table.rules), AT_A_TIME):
+        nodes = _batch_from(table, first)
+        if len(nodes):
+            yield nodes
 
 
 # ---- judging ------------------------------------------------------------------------------------
@@ -207,7 +201,7 @@ class Batch:
 class _Judge:
     """Adds choices to a grade."""
 
-    def __init__(self, table: DenseTable, grade: Grade) -> None:
+    def __init__(self, table: NodeTable, grade: Grade) -> None:
         self._table, self._grade, self._game = table, grade, game_of(table.rules)
         self._bases = np.array(slice_bases(table.rules)[1:], np.uint64)
         self._errors: list[Nodes] = []
@@ -216,7 +210,7 @@ class _Judge:
 
     def add(self, batch: Batch, choices: Choices) -> None:
         tally, nodes, labels = self._grade.tally, batch.nodes, batch.labels
-        values = self._table.bytes[nodes].astype(np.int64)
+        values = self._table.values_of(nodes).astype(np.int64)
         key = np.searchsorted(self._bases, nodes, side="right") * VALUES + values
         kept, optimal = (
             self._share_of(batch, choices, good) for good in (labels.keeping, labels.optimal)
@@ -226,7 +220,7 @@ class _Judge:
         if choices.wdl is not None:
             tally.add_wdl(key, result, choices.wdl)
             self._note(self._misjudged, nodes[choices.wdl.argmax(axis=1) != result])
-        if choices.steps is not None:
+        if choices.steps is not None and self._table.has_plies:
             tally.add_steps(key, labels.plies, choices.steps)
         if choices.chances is None:
             self._add_errors(batch, choices, result, np.flatnonzero(kept == 0))
@@ -235,16 +229,13 @@ class _Judge:
         self, batch: Batch, choices: Choices, good: NDArray[np.uint32]
     ) -> NDArray[np.float64]:
         """The chance that the move is one of ``good``, masks of canonical boards; float64 [N]."""
-        rules = self._table.rules
-        image = None if batch.transforms is None else symmetry_of(rules).image[batch.transforms]
+        rules, transforms = self._table.rules, batch.transforms
         if choices.chances is not None:
-            among = cells_of(good, rules)
-            if image is not None:
-                among = np.take_along_axis(among, image.astype(np.intp), axis=1)
+            among = by_cell_shown(cells_of(good, rules), transforms, rules)
             return np.asarray((choices.chances * among).sum(axis=1))
         cells = choices.actions.astype(np.uint32)
-        if image is not None:
-            cells = image[np.arange(len(cells)), cells].astype(np.uint32)
+        if transforms is not None:
+            cells = symmetry_of(rules).image[transforms, cells].astype(np.uint32)
         return ((good >> cells) & np.uint32(1)).astype(np.float64)
 
     def _add_errors(
@@ -253,8 +244,7 @@ class _Judge:
         self._note(self._errors, batch.nodes[rows])
         after_byte = self._bytes_after(batch.states[rows], choices.actions[rows])
         after = result.copy()
-        # The byte speaks for the opponent, who is to move: odd, the opponent is lost.
-        after[rows] = np.where(after_byte == 0, 1, np.where(after_byte % 2 == 1, 0, 2))
+        after[rows] = 1 + RESULT_OF_BYTE[after_byte]  # the byte speaks for the opponent
         self._grade.tally.add_after(result, after)
         if len(rows):
             self._note_worst(batch, choices, rows, result[rows], after[rows], after_byte)
@@ -262,7 +252,7 @@ class _Judge:
     def _bytes_after(self, states: States, actions: NDArray[np.int32]) -> NDArray[np.int64]:
         after, _ = self._game.play_many(states, actions)
         nodes, _ = nodes_of_states(self._game, after)
-        return self._table.bytes[nodes].astype(np.int64)
+        return self._table.values_of(nodes).astype(np.int64)
 
     def _note_worst(
         self,
@@ -275,30 +265,32 @@ class _Judge:
     ) -> None:
         """Keeps the worst few; ``Blunder.severity`` in array form narrows them down first."""
         plies = batch.labels.plies[rows].astype(np.int64)
-        plies = np.where(plies >= 0, plies, after_byte - 1)
+        if self._table.has_plies:
+            plies = np.where(plies >= 0, plies, after_byte - 1)
         sure = np.zeros(len(rows)) if choices.wdl is None else choices.wdl[rows].max(axis=1)
         for at in np.lexsort((-sure, plies, before - after))[:SHOWN]:
             row, byte = int(rows[at]), int(after_byte[at])
-            opponents = value_of_byte(byte)
-            swapped = {"win": "loss", "loss": "win", "draw": "draw"}[opponents.result]
+            opponents = self._value(byte)
             self._worst.append(
                 Blunder(
                     self._game.position(batch.states[row]),
                     int(choices.actions[row]),
-                    value_of_byte(int(self._table.bytes[batch.nodes[row]])),
-                    Value(swapped, opponents.plies),
+                    self._value(int(self._table.values_of(batch.nodes[row : row + 1])[0])),
+                    Value(FOR_THE_OPPONENT[opponents.result], opponents.plies),
                     None if choices.wdl is None else float(sure[at]),
                     self._right(batch, row),
                 )
             )
         self._worst = sorted(self._worst, key=lambda blunder: blunder.severity)[:SHOWN]
 
+    def _value(self, byte: int) -> Value:
+        return value_of_byte(byte) if self._table.has_plies else result_of_byte(byte)
+
     def _right(self, batch: Batch, row: int) -> tuple[int, ...]:
         """The best moves on the board that the player sees."""
-        rules = self._table.rules
-        best = cells_of(batch.labels.optimal[row : row + 1], rules)[0]
-        if batch.transforms is not None:
-            best = best[symmetry_of(rules).image[batch.transforms[row]]]
+        rules, rows = self._table.rules, slice(row, row + 1)
+        transforms = None if batch.transforms is None else batch.transforms[rows]
+        best = by_cell_shown(cells_of(batch.labels.optimal[rows], rules), transforms, rules)[0]
         return tuple(int(cell) for cell in np.flatnonzero(best))
 
     def _note(self, noted: list[Nodes], nodes: Nodes) -> None:
@@ -317,17 +309,25 @@ class _Judge:
         return replace(blunder, refutation=line)
 
 
-def _canonical(table: DenseTable, nodes: Nodes) -> Batch:
+def _canonical(table: NodeTable, nodes: Nodes) -> Batch:
     return Batch(nodes, labelled(table, nodes), game_of(table.rules).states_of_nodes(nodes))
 
 
 def grade_batches(
-    player: Player, table: DenseTable, grade: Grade, batches: Iterable[Batch], progress: Progress
+    player: Player, table: NodeTable, grade: Grade, batches: Iterable[Batch], progress: Progress
 ) -> Grade:
     """Asks the player about these positions and adds its choices to the grade."""
     began, judge, done = time.monotonic(), _Judge(table, grade), 0
-    for batch in batches:
-        judge.add(batch, player.choose(batch.states))
+    asked: deque[Batch] = deque()
+
+    def states() -> Iterator[States]:
+        for batch in batches:
+            asked.append(batch)
+            yield batch.states
+
+    for choices in player.choose_many(states()):
+        batch = asked.popleft()
+        judge.add(batch, choices)
         done += len(batch.nodes)
         progress.reach(done)
     judge.finish()
@@ -348,19 +348,18 @@ def grade(
 
     Labels are made on other threads while the player thinks.
     """
-    exact, report = dense(table), progress or Silent()
+    exact, report = by_node(table), progress or Silent()
     check_same_rules(player, table)
     if sample is not None and sample < 1:
         raise InputError(f"sample={sample}: use at least 1 position")
-    exact.check_all()
-    total = int(_in_play(exact.bytes).sum())
+    total = count_in_play(exact.count_bytes(threads))
     if sample is not None and sample >= total:
         sample = None
     if sample is None:
         nodes, asked = all_nodes(exact), total
         population = f"all {total:,} canonical positions in play"
     else:
-        drawn, asked = sample_nodes(exact, sample, seed), sample
+        drawn, asked = drawn_in_play(exact, sample, seed), sample
         nodes = (drawn[i : i + AT_A_TIME] for i in range(0, len(drawn), AT_A_TIME))
         population = f"{sample:,} drawn from {total:,} canonical positions in play"
     blank = Grade(
@@ -371,6 +370,7 @@ def grade(
         None if sample is None else seed,
         Tally(table.rules),
         total,
+        has_plies=table.has_plies,
     )
     report.begin(player.name, asked, "position")
     with Crew(threads) as crew:
@@ -388,9 +388,8 @@ def seconds_for_all(player: Player, table: Table, graded: Grade) -> float:
     """
     count, seconds = graded.overall.positions, graded.seconds
     if not player.sims:
-        exact, middle = dense(table), node_count(table.rules) // 2
-        values = exact.bytes[middle : middle + AT_A_TIME]
-        nodes = (np.flatnonzero(_in_play(values)) + middle).astype(np.uint64)
+        exact = by_node(table)
+        nodes = _batch_from(exact, node_count(table.rules) // 2)
         began, asked = time.monotonic(), on_canonical_boards(player)
         blank = replace(graded, tally=Tally(table.rules))
         grade_batches(asked, exact, blank, [_canonical(exact, nodes)], Silent())

@@ -1,27 +1,34 @@
-"""The command ``grade``: drop-oldest is judged by the table, Connect Four by the solver."""
+"""The command ``grade``: drop-oldest is judged by the table, Connect Four by the solver, Gomoku by
+forced wins."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
 from azfit.command_options import (
-    NamedPath,
     TypedVariant,
-    WholeNumber,
-    checkpoint_path,
-    need_torch,
-    seed_option,
+    lcb_option,
+    prove_option,
     sims_option,
     variant_options,
 )
-from azfit.games import Connect4, DropOldest, Game, game_by_name
-from azfit.loading import load_player
-from solver.command_options import json_option, progress_for, refuse_typed, show
+from azfit.games import Connect4, DropOldest, Game, Gomoku
+from azfit.loading import game_of_network, load_player, shipped_for
+from solver.command_options import (
+    NamedPath,
+    WholeNumber,
+    cluster_option,
+    json_option,
+    note_for,
+    progress_for,
+    refuse_typed,
+    seed_option,
+    show,
+)
 from solver.errors import InputError
 from solver.storage import check_writable
 from solver.table import open_table
@@ -31,6 +38,9 @@ from solver.table import open_table
 FIRST_LOOK, FIRST_LOOK_SIMS, FEWEST_SEARCHED = 100_000, 1_000_000, 1_000
 
 MOST_SAMPLED = 100_000_000
+
+# Gomoku: positions of random play, and games against itself.
+GOMOKU_POSITIONS, GOMOKU_GAMES, MOST_GOMOKU_POSITIONS = 500, 20, 100_000
 
 
 @click.command("grade", short_help="Grade networks exactly, by table or solver.")
@@ -44,7 +54,7 @@ MOST_SAMPLED = 100_000_000
 @click.option(
     "--game",
     "game_name",
-    type=click.Choice(["drop", "connect4"]),
+    type=click.Choice(["drop", "connect4", "gomoku"]),
     help="Refuse networks of another game.  [default: the network's]",
 )
 @click.option(
@@ -55,6 +65,8 @@ MOST_SAMPLED = 100_000_000
 )
 @seed_option("the sample and the games of --in-play")
 @sims_option
+@prove_option
+@lcb_option
 @click.option(
     "--in-play",
     type=WholeNumber(1, 100_000),
@@ -77,6 +89,7 @@ MOST_SAMPLED = 100_000_000
     show_default=True,
     help="How many of the worst blunders to show.",
 )
+@cluster_option("Batches of positions")
 @json_option
 @variant_options
 def grade_command(
@@ -90,10 +103,13 @@ def grade_command(
     sets: tuple[Path, ...],
     seed: int,
     sims: int | None,
+    prove: bool,
+    lcb: float,
     in_play: int | None,
     opening_plies: int,
     png: Path | None,
     blunders: int,
+    cluster: str | None,
     as_json: bool,
 ) -> None:
     """Grade networks exactly, over every position or a sample.
@@ -101,6 +117,10 @@ def grade_command(
     Several networks are also compared side by side. A Connect Four network is graded on sets of
     positions: those of --sets, or those in FADEFOUR_CONNECT4_SETS, or else random ones, 500 or as
     many as --sample says. The solver finds the right moves once and keeps them in --data.
+
+    A Gomoku network is graded where something is forced: does it take its forced wins, and stop
+    those of its opponent? Positions are those of --in-play games against itself (20) and --sample
+    of random play (500).
 
     \b
     Examples:
@@ -110,16 +130,49 @@ def grade_command(
     """
     if grade_all and sample is not None:
         raise InputError("--all and --sample cannot be combined: give one of them")
+    if sims is None and (prove or lcb):
+        raise InputError("--prove and --lcb are for a search: give --sims, or leave them out")
+    checkpoints = tuple(shipped_for(name, game_name) for name in checkpoints)
     game = _common_game(checkpoints, game_name, variant)
     if isinstance(game, Connect4):
         refuse_typed(
-            *("grade_all", "in_play", "opening_plies", "png", "blunders"),
+            *("grade_all", "in_play", "opening_plies", "png", "blunders", "cluster"),
             where="on a Connect Four network",
         )
         grade_connect4_networks(
-            Connect4Request(checkpoints, sims, threads, sets, sample, seed, folder), as_json
+            checkpoints,
+            folder,
+            sims=sims,
+            prove=prove,
+            lcb=lcb,
+            threads=threads,
+            sets=sets,
+            sample=sample,
+            seed=seed,
+            as_json=as_json,
         )
         return
+    if isinstance(game, Gomoku):
+        refuse_typed("grade_all", "sets", "png", "blunders", where="on a Gomoku network")
+        grade_gomoku_networks(
+            checkpoints,
+            game,
+            sims=sims,
+            prove=prove,
+            lcb=lcb,
+            threads=threads,
+            sample=sample,
+            games=in_play,
+            opening_plies=opening_plies,
+            seed=seed,
+            as_json=as_json,
+        )
+        return
+    if not isinstance(game, DropOldest):
+        raise InputError(
+            f"'{checkpoints[0]}' plays {game.name}, which has no exact judge: use 'fadefour match' "
+            "against another network or 'random'"
+        )
     if sets:
         raise InputError(f"--sets '{sets[0]}': only Connect Four is graded on sets")
     if not grade_all and sample is None:
@@ -127,23 +180,28 @@ def grade_command(
         if sims is not None:
             sample = min(FIRST_LOOK, max(FEWEST_SEARCHED, FIRST_LOOK_SIMS // sims))
     grade_drop_oldest_networks(
-        DropOldestRequest(
-            checkpoints, sims, threads, sample, seed, in_play, opening_plies, png, blunders, folder
-        ),
-        as_json,
+        checkpoints,
+        folder,
+        sims=sims,
+        prove=prove,
+        lcb=lcb,
+        threads=threads,
+        sample=sample,
+        seed=seed,
+        in_play=in_play,
+        opening_plies=opening_plies,
+        png=png,
+        blunders=blunders,
+        cluster=cluster,
+        as_json=as_json,
     )
 
 
-def _common_game(
-    checkpoints: Sequence[str], wanted: str | None, variant: TypedVariant
-) -> Connect4 | DropOldest:
-    """The game that all these networks play, one with an exact judge."""
-    need_torch()
-    from azfit.checkpoint import game_of_checkpoint
-
+def _common_game(checkpoints: Sequence[str], wanted: str | None, variant: TypedVariant) -> Game:
+    """The game that all these networks play."""
     games: dict[Game, str] = {}
     for checkpoint in checkpoints:
-        game = game_by_name(game_of_checkpoint(checkpoint_path(checkpoint)))
+        game = game_of_network(checkpoint)
         games.setdefault(game, checkpoint)
         if len(games) > 1:
             first, second = games
@@ -151,59 +209,58 @@ def _common_game(
                 f"'{games[first]}' plays {first.name}, '{games[second]}' {second.name}: "
                 "grade them one at a time"
             )
-        if not isinstance(game, Connect4 | DropOldest):
-            raise InputError(
-                f"'{checkpoint}' plays {game.name}, which has no exact judge: use 'fadefour "
-                "match' against another network or 'random'"
-            )
-        kind = "connect4" if isinstance(game, Connect4) else "drop"
+        kind = game.name.partition("-")[0]
         if wanted is not None and kind != wanted:
             raise InputError(f"--game {wanted}: '{checkpoint}' plays {game.name}")
         variant.check(game, checkpoint)
     (game,) = games
-    assert isinstance(game, Connect4 | DropOldest)
     return game
 
 
 # ---- drop-oldest --------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class DropOldestRequest:
-    """A grade by the table; ``sample`` None: over every position."""
-
-    checkpoints: Sequence[str]
-    sims: int | None
-    threads: int | None
-    sample: int | None
-    seed: int
-    in_play: int | None
-    opening_plies: int
-    png: Path | None
-    blunders: int
-    folder: Path
-
-
-def grade_drop_oldest_networks(request: DropOldestRequest, as_json: bool) -> None:
-    """Grades, prints, then draws."""
+def grade_drop_oldest_networks(
+    checkpoints: Sequence[str],
+    folder: Path,
+    *,
+    sims: int | None,
+    prove: bool,
+    lcb: float,
+    threads: int | None,
+    sample: int | None,
+    seed: int,
+    in_play: int | None,
+    opening_plies: int,
+    png: Path | None,
+    blunders: int,
+    cluster: str | None,
+    as_json: bool,
+) -> None:
+    """Grades by the table in ``folder``, prints, then draws; ``sample`` None: every position."""
     from azfit.grading.grade import grade, seconds_for_all
     from azfit.grading.grade_report import compare, cost_of_all, draw_grade, in_play_text, text
     from azfit.grading.in_play import grade_in_play
+    from azfit.spread_player import load_players
 
-    if request.png is not None:
-        check_writable(request.png)
+    if png is not None:
+        check_writable(png)
     progress, entries, texts, grades, cost = progress_for(as_json), [], [], [], 0.0
-    players = [load_player(name, request.sims, request.threads) for name in request.checkpoints]
-    game = players[0].game
+    game = game_of_network(checkpoints[0])
     assert isinstance(game, DropOldest)
-    with open_table(request.folder, game.rules) as table:
+    with (
+        open_table(folder, game.rules) as table,
+        load_players(
+            checkpoints, sims, threads, cluster, note_for(as_json), prove=prove, lcb=lcb
+        ) as players,
+    ):
         for player in players:
             graded = grade(
                 player,
                 table,
-                sample=request.sample,
-                seed=request.seed,
-                threads=request.threads,
+                sample=sample,
+                seed=seed,
+                threads=threads,
                 progress=progress,
             )
             grades.append(graded)
@@ -212,14 +269,14 @@ def grade_drop_oldest_networks(request: DropOldestRequest, as_json: bool) -> Non
                 seconds = seconds_for_all(player, table, graded)
                 entry["seconds_for_all"] = round(seconds, 3)
                 cost += seconds
-            texts.append(text(graded, request.blunders))
-            if request.in_play is not None:
+            texts.append(text(graded, blunders))
+            if in_play is not None:
                 matches = grade_in_play(
                     player,
                     table,
-                    games=request.in_play,
-                    seed=request.seed,
-                    opening_plies=request.opening_plies,
+                    games=in_play,
+                    seed=seed,
+                    opening_plies=opening_plies,
                     progress=progress,
                 )
                 entry["in_play"] = [match.to_dict() for match in matches]
@@ -230,48 +287,80 @@ def grade_drop_oldest_networks(request: DropOldestRequest, as_json: bool) -> Non
     if grades[0].sample is not None:
         texts.append(cost_of_all(grades[0].total, cost))
     body: dict[str, Any] = {"grades": entries}
-    if request.png is not None:
-        body["png"] = str(request.png)
+    if png is not None:
+        body["png"] = str(png)
     show(as_json, body, "\n\n".join(texts))
-    if request.png is not None:
-        draw_grade(request.png, grades[0])
+    if png is not None:
+        draw_grade(png, grades[0])
         if not as_json:
-            click.echo(f"\nwrote {request.png}")
+            click.echo(f"\nwrote {png}")
 
 
 # ---- Connect Four -------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Connect4Request:
-    """A grade by the solver, on these sets, or on ``sample`` random positions."""
-
-    checkpoints: Sequence[str]
-    sims: int | None
-    threads: int | None
-    sets: Sequence[Path]
-    sample: int | None
-    seed: int
-    folder: Path
-
-
-def grade_connect4_networks(request: Connect4Request, as_json: bool) -> None:
-    """Grades and prints."""
+def grade_connect4_networks(
+    checkpoints: Sequence[str],
+    folder: Path,
+    *,
+    sims: int | None,
+    prove: bool,
+    lcb: float,
+    threads: int | None,
+    sets: Sequence[Path],
+    sample: int | None,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Grades by the solver, on these sets or on ``sample`` random positions, and prints."""
     from azfit.grading.connect4.grade import grade_connect4
     from azfit.grading.connect4.labels import labelled_sets
     from azfit.grading.connect4.report import compare, text
 
     progress = progress_for(as_json)
-    players = [load_player(name, request.sims, request.threads) for name in request.checkpoints]
-    labelled = labelled_sets(
-        request.sets,
-        request.sample,
-        request.seed,
-        request.folder,
-        request.threads,
-        progress,
-    )
+    players = [load_player(name, sims, threads, prove=prove, lcb=lcb) for name in checkpoints]
+    labelled = labelled_sets(sets, sample, seed, folder, threads, progress)
     grades = [grade_connect4(player, labelled, progress) for player in players]
+    texts = [text(grade) for grade in grades]
+    if len(grades) > 1:
+        texts.append(compare(grades))
+    show(as_json, {"grades": [grade.to_dict() for grade in grades]}, "\n\n".join(texts))
+
+
+# ---- Gomoku -------------------------------------------------------------------------------------
+
+
+def grade_gomoku_networks(
+    checkpoints: Sequence[str],
+    game: Gomoku,
+    *,
+    sims: int | None,
+    prove: bool,
+    lcb: float,
+    threads: int | None,
+    sample: int | None,
+    games: int | None,
+    opening_plies: int,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Grades by forced wins, on games against itself and on random play, and prints."""
+    from azfit.grading.gomoku.grade import grade_gomoku
+    from azfit.grading.gomoku.positions import own_games, random_positions
+    from azfit.grading.gomoku.report import compare, text
+    from solver.gomoku.judge import GomokuJudge
+
+    if sample is not None and sample > MOST_GOMOKU_POSITIONS:
+        raise InputError(
+            f"--sample {sample}: Gomoku takes 1 to {MOST_GOMOKU_POSITIONS:,} positions"
+        )
+    progress, grades = progress_for(as_json), []
+    players = [load_player(name, sims, threads, prove=prove, lcb=lcb) for name in checkpoints]
+    common = random_positions(game, sample or GOMOKU_POSITIONS, seed)
+    with GomokuJudge(game.rows) as judge:
+        for player in players:
+            own = own_games(player, games or GOMOKU_GAMES, opening_plies, seed, progress)
+            grades.append(grade_gomoku(player, [own, common], judge, progress))
     texts = [text(grade) for grade in grades]
     if len(grades) > 1:
         texts.append(compare(grades))

@@ -11,9 +11,10 @@ import numpy as np
 from azfit.columns import aligned
 from azfit.grading.grade import Blunder, Grade
 from azfit.grading.in_play import InPlay
-from azfit.grading.tally import RESULTS, Group, wilson
+from azfit.grading.tally import Group, wilson
 from solver.drawing import line_of, outcome
 from solver.plotting import pyplot, save_png
+from solver.values import RESULTS
 from solver.wording import counted, duration
 
 HEAD = ("positions", "blunders", "keeps result", "optimal", "W/D/L right", "calib. err", "ply err")
@@ -34,11 +35,16 @@ def _number(value: float | None, digits: int) -> str:
     return "-" if value is None else f"{value:.{digits}f}"
 
 
-def _cells(group: Group) -> list[str]:
+def blunder_count(group: Group) -> str:
+    """How many there are; for a player that draws its moves, how many are expected."""
     exact = float(group.errors).is_integer()
+    return f"{group.errors:,.0f}" if exact else f"{group.errors:,.1f}"
+
+
+def _cells(group: Group) -> list[str]:
     return [
         f"{group.positions:,}",
-        f"{group.errors:,.0f}" if exact else f"{group.errors:,.1f}",
+        blunder_count(group),
         percent(group.keeping),
         percent(group.optimal),
         percent(group.wdl_accuracy),
@@ -137,7 +143,7 @@ def cost_of_all(positions: int, seconds: float) -> str:
     """What a grade of every position would take, after a grade of a sample."""
     return (
         f"This was a sample. To grade all {positions:,} positions, use --all; it will take about "
-        f"{duration(seconds)} on this machine."
+        f"{duration(max(seconds, 1))} on this machine."
     )
 
 

@@ -24,8 +24,9 @@ from azfit.playing.arena import Score, play_pairs
 from azfit.playing.openings import random_opening
 from solver.errors import InputError
 from solver.labels import labelled
+from solver.probing import Table
 from solver.progress import Progress, Silent
-from solver.table import DenseTable, Table
+from solver.table import DenseTable
 
 RANDOM, TABLE, ITSELF = OPPONENTS = ("random", "table", "itself")
 OPENING_PLIES = 2
@@ -99,7 +100,6 @@ def grade_in_play(
     games: int = 200,
     seed: int = 0,
     opening_plies: int = OPENING_PLIES,
-    max_plies: int = MAX_PLIES,
     progress: Progress | None = None,
 ) -> list[InPlay]:
     """Plays ``games`` games against each opponent, half with each colour, and grades them."""
@@ -108,16 +108,16 @@ def grade_in_play(
     for opponent in opponents:
         if opponent not in OPPONENTS:
             raise InputError(f"opponent {opponent!r}: use one of {', '.join(OPPONENTS)}")
-    if not 1 <= games <= MOST_GAMES or not 0 <= opening_plies < max_plies:
+    if not 1 <= games <= MOST_GAMES or not 0 <= opening_plies < MAX_PLIES:
         raise InputError(
             f"games={games}, opening_plies={opening_plies}: play 1 to {MOST_GAMES:,} games and "
-            f"open with 0 to {max_plies - 1} random plies"
+            f"open with 0 to {MAX_PLIES - 1} random plies"
         )
     exact.check_all()
     matches = []
     for opponent in opponents:
         report.begin(f"against {opponent}", games, "game")
-        match = _match(player, exact, opponent, games, opening_plies, max_plies, seed)
+        match = _match(player, exact, opponent, games, opening_plies, seed)
         report.end(f"{match.wins} won, {match.draws} drawn, {match.losses} lost")
         matches.append(match)
     return matches
@@ -129,7 +129,6 @@ def _match(
     opponent: str,
     games: int,
     opening_plies: int,
-    max_plies: int,
     seed: int,
 ) -> InPlay:
     game, recorder = game_of(table.rules), _Recorder(player)
@@ -137,7 +136,7 @@ def _match(
     drawn = [random_opening(game, opening_plies, rng) for _ in range(-(-games // 2))]
     openings = [opening for opening in drawn if opening is not None]
     scores = play_pairs(
-        game, recorder, _opponent(opponent, table, recorder, rng), openings, max_plies
+        game, recorder, _opponent(opponent, table, recorder, rng), openings, MAX_PLIES
     )
     score = sum(scores, Score())
     blank = Grade(

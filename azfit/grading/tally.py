@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solver.rules import Rules
+from solver.values import IMPOSSIBLE, UNDECIDED
 
 Counts = NDArray[np.float64]
 
 VALUES = 256
 BINS = 20  # of equal width, for the calibration error
-RESULTS = ("win", "draw", "loss")
 
-WINS, DRAWS, LOSSES = range(2, 255, 2), (0,), range(3, 255, 2)
+WINS, DRAWS, LOSSES = range(2, IMPOSSIBLE, 2), (UNDECIDED,), range(3, IMPOSSIBLE, 2)
 """The table bytes of positions in play, by result for the side to move."""
 
 
@@ -102,7 +102,7 @@ class Tally:
     confidence: Counts = field(init=False)
     right_in_bin: Counts = field(init=False)
     confusion: NDArray[np.int64] = field(init=False)
-    """[true result, judged result], in the order of RESULTS."""
+    """[true result, judged result], in the order of ``solver.values.RESULTS``."""
     after: NDArray[np.int64] = field(init=False)
     """[result of the position, result after the move], for the side to move."""
 

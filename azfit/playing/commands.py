@@ -9,76 +9,88 @@ from pathlib import Path
 import click
 
 from azfit.command_options import (
-    MOST_SIMS,
     TypedVariant,
-    WholeNumber,
-    need_torch,
-    seed_option,
+    lcb_option,
+    prove_option,
     sims_option,
     variant_options,
 )
-from azfit.loading import load_player
-from azfit.players import Player
-from solver.command_options import json_option, show
-from solver.errors import InputError
-from solver.table import open_table, table_path
+from azfit.games import Connect4, DropOldest
+from azfit.loading import need_torch
+from azfit.search_config import MOST_SIMS
+from solver.command_options import WholeNumber, json_option, refuse_typed, seed_option, show
 
-TABLE = "table"
 MOST_GAMES = 10_000
 
 
 @click.command("play")
 @click.option(
+    "--game",
+    type=click.Choice(["drop", "connect4", "gomoku"]),
+    help="Game to play.  [default: drop, or the network's]",
+)
+@click.option(
     "--against",
-    default=TABLE,
-    show_default=True,
     metavar="OPPONENT",
-    help="'table' (perfect play), 'shipped' (fadefour's own network), a checkpoint or a run.",
+    help="'table' (drop, perfect play), 'solver' (connect4, perfect play), 'shipped' (fadefour's "
+    "own network for the game), a checkpoint, a run, or 'random'.  [default: table or solver]",
 )
 @sims_option
+@prove_option
+@lcb_option
 @click.option(
     "--as",
     "side",
-    type=click.Choice(["x", "y"]),
+    type=click.Choice(["x", "y", "o"]),
     default="x",
     show_default=True,
-    help="The colour that you play; X begins.",
+    help="The side that you play: X begins; y or o for the second player.",
 )
+@click.option(
+    "--position",
+    help="Start from this position, written as for 'probe'; of gomoku the moves, 'h8 g7'.  "
+    "[default: the start]",
+)
+@click.option("--size", type=int, help="gomoku: board side.  [default: 15, or the network's]")
 @variant_options
 def play_command(
     variant: TypedVariant,
     folder: Path,
     threads: int | None,
-    against: str,
+    game: str | None,
+    against: str | None,
     sims: int | None,
+    prove: bool,
+    lcb: float,
     side: str,
+    position: str | None,
+    size: int | None,
 ) -> None:
-    """Play drop-oldest in the terminal; type 'help' there.
+    """Play in the terminal; type 'help' there.
 
-    Against the table --n, --m and --k choose the variant (4, 4, n by default); a network plays
-    its own.
+    --n, --m, --k (4, 4, n by default) and --size choose the variant; a network plays its own.
+    Where the table or the solver knows the truth, hints and values are exact.
 
     \b
     Examples:
       fadefour play
       fadefour play --against shipped --as y
+      fadefour play --game connect4
+      fadefour play --against runs/gomoku --sims 400
     """
-    from azfit.drop_oldest_players import CanonicalPlayer, TablePlayer, drop_oldest_of
+    from azfit.playing.opponents import Wish, opponent_for, start_of
     from azfit.playing.play import play_game
 
-    if against == TABLE and sims is not None:
-        raise InputError("--sims has no effect on the table, which knows every move")
+    wish = Wish(game, against, variant, size, sims, threads, prove, lcb)
     with contextlib.ExitStack() as opened:
-        if against == TABLE:
-            table = opened.enter_context(open_table(folder, variant.rules))
-            opponent: Player = CanonicalPlayer(TablePlayer(table))
-        else:
-            opponent = load_player(against, sims, threads or 1)  # one board at a time
-            variant.check(opponent.game, against)
-            rules, table = drop_oldest_of(opponent).rules, None
-            if table_path(folder, rules).exists():
-                table = opened.enter_context(open_table(folder, rules))
-        play_game(opponent, human=side, table=table, lines=sys.stdin, out=sys.stdout)
+        opponent, adviser = opponent_for(wish, folder, opened)
+        if not isinstance(opponent.game, DropOldest | Connect4):
+            refuse_typed("data", where=f"in {opponent.game.name}")
+        start = start_of(opponent.game, position)
+        human = 0 if side == "x" else 1
+        play_game(
+            opponent, human=human, adviser=adviser, start=start, lines=sys.stdin, out=sys.stdout
+        )
 
 
 @click.command("match", short_help="Play two networks against each other.")
@@ -98,15 +110,25 @@ def play_command(
     show_default=True,
     help="Simulations per move; 0 for the networks alone.",
 )
+@prove_option
+@lcb_option
 @seed_option("the openings and the random moves")
 @json_option
 def match_command(
-    player: str, opponent: str, games: int, sims: int, seed: int, as_json: bool
+    player: str,
+    opponent: str,
+    games: int,
+    sims: int,
+    prove: bool,
+    lcb: float,
+    seed: int,
+    as_json: bool,
 ) -> None:
     """Play two networks of the same game against each other, or one against a random player.
 
-    A player is a checkpoint, a run (its best network), 'shipped' or 'random'. Each random opening
-    is played twice, with the colours exchanged.
+    A player is a checkpoint, a run (its best network), 'shipped' (drop-oldest; or
+    'shipped-connect4') or 'random'. Each random opening is played twice, with the colours
+    exchanged.
 
     \b
     Examples:
@@ -116,7 +138,7 @@ def match_command(
     need_torch()
     from azfit.playing.match import play_match
 
-    match = play_match(player, opponent, games=games, sims=sims, seed=seed)
+    match = play_match(player, opponent, games=games, sims=sims, seed=seed, prove=prove, lcb=lcb)
     show(as_json, match.to_dict(), str(match))
 
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from azfit.checkpoint import game_of_checkpoint
-from azfit.games import Game, game_by_name
+from azfit.games import Game
 from azfit.inference import AUTO
-from azfit.loading import checkpoint_path, load_player
+from azfit.loading import game_of_network, load_player, network_path
 from azfit.players import Player, RandomPlayer
 from azfit.playing.arena import Score, most_plies, play_pairs
 from azfit.playing.elo import difference
@@ -62,11 +60,18 @@ class Match:
 
 
 def play_match(
-    player: str, opponent: str, *, games: int = 100, sims: int = 100, seed: int = 0
+    player: str,
+    opponent: str,
+    *,
+    games: int = 100,
+    sims: int = 100,
+    seed: int = 0,
+    prove: bool = False,
+    lcb: float = 0.0,
 ) -> Match:
     """Pairs of games from random openings; a player is a checkpoint, a run or ``random``.
 
-    sims: simulations per move; 0 for the networks alone.
+    sims: simulations per move; 0 for the networks alone. prove, lcb: as in ``SearchConfig``.
     """
     if games < 2 or games % 2:
         raise InputError(f"--games {games}: use an even number; each opening is played twice")
@@ -78,7 +83,9 @@ def play_match(
     def seated(name: str) -> Player:
         if name == RANDOM:
             return RandomPlayer(game, rng)
-        return load_player(name, sims or None, backend=AUTO, max_plies=max_plies)
+        return load_player(
+            name, sims or None, backend=AUTO, max_plies=max_plies, prove=prove, lcb=lcb
+        )
 
     players, score = [seated(name) for name in (player, opponent)], Score()
     openings = enough_openings(game, games // 2, rng)
@@ -99,7 +106,8 @@ def enough_openings(game: Game, count: int, rng: np.random.Generator) -> list[Op
 
 def _short_names(player: str, opponent: str) -> tuple[str, str]:
     """The names of the runs or files, with enough of the path to distinguish them."""
-    parts = [_path_of(name).parts for name in (player, opponent)]
+    names = (player, opponent)
+    parts = [(name,) if name == RANDOM else network_path(name).parts for name in names]
     length = 1
     if parts[0] != parts[1]:
         while parts[0][-length:] == parts[1][-length:]:
@@ -108,19 +116,13 @@ def _short_names(player: str, opponent: str) -> tuple[str, str]:
     return first, second
 
 
-def _path_of(name: str) -> Path:
-    """A run's folder, or a checkpoint without its suffix."""
-    if name == RANDOM:
-        return Path(name)
-    path = Path(name)
-    return path.resolve() if path.is_dir() else checkpoint_path(name).with_suffix("")
-
-
 def _common_game(checkpoints: list[str]) -> Game:
-    games = {name: game_of_checkpoint(checkpoint_path(name)) for name in checkpoints}
+    games = {name: game_of_network(name) for name in checkpoints}
     if not games:
         raise InputError("two random players: give a checkpoint for one of them")
     if len(set(games.values())) > 1:
         (first, game), (second, other) = games.items()
-        raise InputError(f"'{first}' plays {game}, '{second}' {other}: give two for the same game")
-    return game_by_name(next(iter(games.values())))
+        raise InputError(
+            f"'{first}' plays {game.name}, '{second}' {other.name}: give two for the same game"
+        )
+    return next(iter(games.values()))

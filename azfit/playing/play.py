@@ -1,28 +1,32 @@
-"""A game in the terminal: a person against the table, a network, or a network with search.
+"""A game in the terminal: a person against any player of any game.
 
-Commands are lines of input, so that a pipe or a test can play as well as a person: a cell such as
-``b3`` is a move, everything else is in ``HELP``. Nothing a person types ends the game by accident:
-what is not understood is explained and asked again, and the end of the input ends politely.
+Commands are lines of input, so that a pipe or a test can play as well as a person: the name of a
+move such as ``b3`` is a move, everything else is in ``HELP``. Nothing a person types ends the game
+by accident: what is not understood is explained and asked again, and the end of the input ends
+politely.
 """
 
 from __future__ import annotations
 
+import contextlib
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, TextIO
+from typing import TextIO
 
-from azfit.drop_oldest_players import drop_oldest_of
+from azfit.boards import board, side_names
+from azfit.games import Connect4, DropOldest, Result, State
 from azfit.players import Player
-from solver.drawing import board, move_table, outcome
+from azfit.playing.advice import Advice, Adviser
 from solver.errors import InputError
-from solver.rules import Position, Rules
-from solver.table import Table
+from solver.wording import quoted
 
 DRAW_OFFERED_AFTER = 200  # plies; play that never ends is a draw, and people tire sooner
+MOST_LISTED = 25  # legal moves; more are no help
+PATIENCE = 2.0  # seconds without a word
 
-HELP = """  b3       place a piece on b3
-  hint     suggest a good move
-  moves    list your legal moves, with exact values if there is a table
+HELP = """  hint     suggest a good move
+  moves    list your legal moves, with exact values if they are known
   value    show what the position is worth
   board    draw the board again
   undo     take back your last move
@@ -34,30 +38,21 @@ HELP = """  b3       place a piece on b3
 class Played:
     """How a game ended."""
 
-    result: str
-    """``x``, ``y`` (who has won), ``draw`` or ``unfinished``."""
     how: str
-    """``line``, ``resigned``, ``agreed``, ``quit`` or ``end of input``."""
-    position: Position
+    """``line``, ``full board``, ``resigned``, ``agreed``, ``quit`` or ``end of input``."""
+    winner: int | None
+    """0 for the first player, 1 for the second, None for a draw or an unfinished game."""
+    state: State
     """The last position."""
     moves: tuple[int, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        rules = self.position.rules
-        return {
-            "result": self.result,
-            "how": self.how,
-            "position": str(self.position),
-            "moves": [rules.cell_name(cell) for cell in self.moves],
-        }
-
 
 class _Over(Exception):  # noqa: N818 - an ending, no error
-    """The game has ended otherwise than by a line."""
+    """The game has ended otherwise than by the rules."""
 
-    def __init__(self, result: str, how: str) -> None:
-        super().__init__(result, how)
-        self.result, self.how = result, how
+    def __init__(self, how: str, winner: int | None = None) -> None:
+        super().__init__(how)
+        self.how, self.winner = how, winner
 
 
 class _Session:
@@ -66,57 +61,79 @@ class _Session:
     def __init__(
         self,
         opponent: Player,
-        human: str,
-        table: Table | None,
+        human: int,
+        adviser: Adviser | None,
         lines: Iterator[str],
         out: TextIO,
-        start: Position,
+        start: State,
     ) -> None:
-        self._opponent, self._human, self._table = opponent, human, table
-        self._game = drop_oldest_of(opponent)
+        self._opponent, self._human, self._adviser = opponent, human, adviser
+        self._game, self._sides = opponent.game, side_names(opponent.game)
         self._lines, self._out = lines, out
-        self.history: list[Position] = [start]
+        self.history: list[State] = [start]
         self.moves: list[int] = []
         self._offer_at = DRAW_OFFERED_AFTER
 
     @property
-    def position(self) -> Position:
+    def state(self) -> State:
         return self.history[-1]
 
     @property
-    def _rules(self) -> Rules:
-        return self._game.rules
+    def _to_move(self) -> int:
+        return self._game.to_move(self.state)
 
     def say(self, text: str) -> None:
         print(text, file=self._out, flush=True)
 
     def run(self) -> Played:
-        self.say(f"You are {self._human.upper()}; {self._opponent.name} is the other side.")
-        self.say("Type a cell to move there, or help.")
+        self.say(f"You are {self._sides[self._human]}; {self._opponent.name} is the other side.")
+        self.say(f"Type a {self._place} to move there, or help.")
         try:
-            while self.position.legal_moves():
-                if len(self.moves) >= self._offer_at:
+            while self._game.result(self.state) == Result.GOING_ON:
+                if isinstance(self._game, DropOldest) and len(self.moves) >= self._offer_at:
                     self._offer_draw()
-                if self.position.to_move == self._human:
+                if self._to_move == self._human:
                     self._human_turn()
                 else:
                     self._reply()
         except _Over as over:
-            return Played(over.result, over.how, self.position, tuple(self.moves))
-        winner = "y" if self.position.to_move == "x" else "x"
-        self.say(board(self.position))
+            return Played(over.how, over.winner, self.state, tuple(self.moves))
+        self._draw_board()
+        if self._game.result(self.state) == Result.DRAWN:
+            self.say("The board is full: a draw.")
+            return Played("full board", None, self.state, tuple(self.moves))
+        winner = 1 - self._to_move
         self.say("You have a line: you win." if winner == self._human else "You have lost.")
-        return Played(winner, "line", self.position, tuple(self.moves))
+        return Played("line", winner, self.state, tuple(self.moves))
 
-    def _make(self, cell: int) -> None:
-        self.history.append(self.position.play(cell))
-        self.moves.append(cell)
+    def _draw_board(self) -> None:
+        self.say(board(self._game, self.state))
+
+    def _make(self, action: int) -> None:
+        self.history.append(self._game.play(self.state, action))
+        self.moves.append(action)
+
+    @contextlib.contextmanager
+    def _patience(self, who: str) -> Iterator[None]:
+        """Says that somebody is thinking, if it takes a while."""
+        notice = threading.Timer(
+            PATIENCE, self.say, [f"{who} is thinking; this may take a minute."]
+        )
+        notice.start()
+        try:
+            yield
+        finally:
+            notice.cancel()
+            notice.join()
+
+    def _chosen(self) -> int:
+        with self._patience(self._opponent.name):
+            return self._opponent.move(self.state)
 
     def _reply(self) -> None:
-        cell = self._opponent.move(self.position)
-        side = self.position.to_move.upper()
-        self._make(cell)
-        self.say(f"{side} plays {self._rules.cell_name(cell)}.")
+        action, side = self._chosen(), self._sides[self._to_move]
+        self._make(action)
+        self.say(f"{side} plays {self._game.action_name(action)}.")
 
     # ---- the person -------------------------------------------------------------
 
@@ -126,79 +143,109 @@ class _Session:
             return next(self._lines).strip().lower()
         except StopIteration:
             self.say("\nEnd of input: the game stops here, unfinished. Goodbye.")
-            raise _Over("unfinished", "end of input") from None
+            raise _Over("end of input") from None
 
     def _human_turn(self) -> None:
-        self.say(board(self.position))
+        self._draw_board()
         before = len(self.moves)
-        while len(self.moves) == before and self.position.to_move == self._human:
-            self._obey(self._ask(f"{self._human.upper()} to move> "))
+        while len(self.moves) == before and self._to_move == self._human:
+            self._obey(self._ask(f"{self._sides[self._human]} to move> "))
 
     def _obey(self, typed: str) -> None:
         commands: dict[str, Callable[[], None]] = {
             "hint": self._hint,
             "moves": self._list_moves,
             "value": self._value,
-            "board": lambda: self.say(board(self.position)),
+            "board": self._draw_board,
             "undo": self._undo,
             "resign": self._resign,
             "quit": self._quit,
             "exit": self._quit,
-            "help": lambda: self.say(HELP),
-            "?": lambda: self.say(HELP),
+            "help": self._help,
+            "?": self._help,
         }
         if typed in commands:
             commands[typed]()
         elif typed:
             self._try_move(typed)
 
+    @property
+    def _place(self) -> str:
+        """What a move names."""
+        return "column" if isinstance(self._game, Connect4) else "cell"
+
+    def _help(self) -> None:
+        example = self._game.action_name(self._game.legal_moves(self.state)[0])
+        how = "drop a stone into column" if isinstance(self._game, Connect4) else "place a piece on"
+        self.say(f"  {example:<8} {how} {example}\n{HELP}")
+
     def _try_move(self, typed: str) -> None:
         try:
-            cell = self._rules.cell(typed)
+            action = self._game.action(typed)
         except InputError:
-            last = self._rules.cell_name(self._rules.cells - 1)
-            self.say(f"'{typed}' is neither a cell (a1 to {last}) nor a command: try help.")
+            first, last = (self._game.action_name(a) for a in (0, self._game.actions - 1))
+            places = f"{self._place} ({first} to {last})"
+            self.say(f"{quoted(typed)} is neither a {places} nor a command: try help.")
             return
-        if cell in self.position.legal_moves():
-            self._make(cell)
+        legal = self._game.legal_moves(self.state)
+        if action in legal:
+            self._make(action)
             return
-        own = self.position.mover
-        oldest = bool(own) and own[0] == cell and self._is_full()
-        why = "is taken: your oldest piece is there until you have moved" if oldest else "is taken"
-        self.say(f"{typed} {why}. Choose one of {self._names()}.")
+        choice = f" Choose one of {self._names(legal)}." if len(legal) <= MOST_LISTED else ""
+        self.say(f"{typed} {self._why_not(action)}.{choice}")
 
-    def _is_full(self) -> bool:
-        return len(self.position.mover) == self._rules.m
+    def _why_not(self, action: int) -> str:
+        """Why this action is not legal."""
+        if isinstance(self._game, Connect4):
+            return "is full"
+        if isinstance(self._game, DropOldest):
+            own = self._game.position(self.state).mover
+            if len(own) == self._game.rules.m and own[0] == action:
+                return "is taken: your oldest piece is there until you have moved"
+        return "is taken"
 
-    def _names(self) -> str:
-        return " ".join(self._rules.cell_name(cell) for cell in self.position.legal_moves())
+    def _names(self, actions: Iterable[int]) -> str:
+        return " ".join(map(self._game.action_name, actions))
 
     # ---- what a person may ask --------------------------------------------------
 
+    def _advice(self, adviser: Adviser) -> list[Advice]:
+        with self._patience("solver"):
+            return adviser.moves(self.state)
+
     def _hint(self) -> None:
-        if self._table is not None:
-            best = self._table.best_moves(self.position)
-            value = self._table.probe(self.position)
-            names = " ".join(map(self._rules.cell_name, best))
-            self.say(f"Best: {names} for a {outcome(value)}.")
+        if self._adviser is not None:
+            best = [move for move in self._advice(self._adviser) if move.is_best]
+            names = self._names(sorted(move.action for move in best))
+            self.say(f"Best: {names} for a {best[0].worth}.")
+            hardest = [move.action for move in best if move.traps == best[0].traps]
+            if best[0].traps:
+                self.say(f"After {self._names(hardest)}, {best[0].mistakes}.")
         else:
-            cell = self._opponent.move(self.position)
-            name = self._rules.cell_name(cell)
-            self.say(f"{self._opponent.name} would play {name}; there is no table to confirm it.")
+            name = self._game.action_name(self._chosen())
+            self.say(f"{self._opponent.name} would play {name}; nothing here can confirm it.")
 
     def _list_moves(self) -> None:
-        if self._table is not None:
-            self.say(move_table(self._rules, self._table.moves(self.position)))
-        else:
-            self.say(f"You can play {self._names()}.")
+        if self._adviser is not None:
+            moves = self._advice(self._adviser)
+            width = max(len(move.worth) for move in moves)
+            for move in moves:
+                name = self._game.action_name(move.action)
+                self.say(f"  {name}   {move.worth:<{width}}   {move.mistakes}".rstrip())
+            return
+        legal = self._game.legal_moves(self.state)
+        some = self._names(legal) if len(legal) <= MOST_LISTED else f"any of {len(legal)} cells"
+        self.say(f"You can play {some}.")
 
     def _value(self) -> None:
-        if self._table is not None:
-            self.say(f"'{self.position}' is exactly a {outcome(self._table.probe(self.position))}.")
+        if self._adviser is not None:
+            with self._patience("solver"):
+                worth = self._adviser.worth(self.state)
+            self.say(f"For you this is exactly a {worth}.")
             return
-        choices = self._opponent.choose(self._game.state(self.position)[None])
+        choices = self._opponent.choose(self.state[None])
         if choices.wdl is None:
-            self.say("There is no table, and your opponent gives no opinion.")
+            self.say("Nothing here knows, and your opponent gives no opinion.")
             return
         win, draw, loss = (round(100 * float(share)) for share in choices.wdl[0])
         self.say(f"{self._opponent.name} thinks: win {win} %, draw {draw} %, loss {loss} %.")
@@ -215,18 +262,18 @@ class _Session:
 
     def _resign(self) -> None:
         self.say("You resign. Thank you for the game.")
-        raise _Over("y" if self._human == "x" else "x", "resigned")
+        raise _Over("resigned", 1 - self._human)
 
     def _quit(self) -> None:
         self.say("Goodbye.")
-        raise _Over("unfinished", "quit")
+        raise _Over("quit")
 
     def _offer_draw(self) -> None:
         while True:
             answer = self._ask(f"{len(self.moves)} plies without a line. Agree to a draw? [y/n] ")
             if answer in ("y", "yes"):
                 self.say("A draw.")
-                raise _Over("draw", "agreed")
+                raise _Over("agreed")
             if answer in ("n", "no"):
                 self._offer_at = len(self.moves) + DRAW_OFFERED_AFTER
                 return
@@ -236,23 +283,19 @@ class _Session:
 def play_game(
     opponent: Player,
     *,
-    human: str = "x",
-    table: Table | None = None,
+    human: int = 0,
+    adviser: Adviser | None = None,
     lines: Iterable[str],
     out: TextIO,
-    start: Position | None = None,
+    start: State | None = None,
 ) -> Played:
     """Plays one game with the person behind ``lines`` (standard input, or any lines).
 
-    With a table, hints and values are exact; without one they are the opponent's opinion.
+    human: the person's side, 0 moves first. With an adviser, hints and values are exact; without
+    one they are the opponent's opinion. start: None for the beginning of the game.
     """
-    if human not in ("x", "y"):
-        raise InputError(f"you cannot play as {human!r}: use x or y")
-    played = drop_oldest_of(opponent).rules
-    first = start or played.start()
-    for what, rules in (("table", table and table.rules), ("position", first.rules)):
-        if rules is not None and rules != played:
-            raise InputError(f"the {what} is for {rules}, {opponent.name} plays {played}")
-    if not first.legal_moves():
-        raise InputError(f"'{first}' is over already: start from a position in play")
-    return _Session(opponent, human, table, iter(lines), out, first).run()
+    game = opponent.game
+    first = game.start() if start is None else start
+    if game.result(first) != Result.GOING_ON:
+        raise InputError("the game is over already: start from a position in play")
+    return _Session(opponent, human, adviser, iter(lines), out, first).run()
