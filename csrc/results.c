@@ -285,10 +285,9 @@ FF_INLINE int commit_small_group(const ff_results_solve *solve, uint8_t *at, ff_
     int fresh = 0;
     const uint32_t none = every & ~known, none_then = every & ~old;
     if (ff_may_lose(none)) {
-        const uint64_t others = ff_whole_rows(in_play) & FF_EACH * every & FF_OFF_DIAGONAL;
-        const uint64_t missing = (FF_EACH * none | ff_only_before(now)) & FF_OFF_DIAGONAL;
-        const uint64_t missing_then =
-            (FF_EACH * none_then | ff_only_before(then)) & FF_OFF_DIAGONAL;
+        const uint64_t others = ff_other_rows(rows, lines.mover);
+        const uint64_t missing = ff_missing_by_rows(now, none);
+        const uint64_t missing_then = ff_missing_by_rows(then, none_then);
         uint64_t complete, complete_then;
         uint64_t lost = ff_lost_by_rows(missing, others, lines.opponent, &complete);
         lost &= ~ff_lost_by_rows(missing_then, others, lines.opponent, &complete_then);

@@ -101,22 +101,6 @@ typedef struct {
     uint8_t place[FF_GATHER_BYTES], order[FF_GATHER_BYTES];
 } ff_gather_target;
 
-/* Places 0, 1, ... without one of them, wherever it is, and nothing behind `count`. */
-static inline void ff_without(const uint8_t *order, int place, uint8_t *rest) {
-    for (int i = 0; i < FF_GATHER_BYTES - 1; i++) rest[i] = order[i + (i >= place)];
-    rest[FF_GATHER_BYTES - 1] = 0;
-}
-
-static inline ff_gather_target ff_target_of(const ff_targets *targets, int f) {
-    ff_gather_target target;
-    target.first = ff_open_rank(&targets->open, targets->image[f]);
-    for (int i = 0; i < FF_GATHER_BYTES; i++)
-        target.place[i] =
-            (uint8_t)(targets->place[i] - (targets->image[i] > targets->image[f]));
-    ff_without(targets->order, targets->place[f], target.order);
-    return target;
-}
-
 #ifdef FF_SSE4_1
 
 /* Bytes i and, from `place` on, i + 1. */
@@ -131,6 +115,29 @@ static inline __m128i ff_sixteen(const uint8_t *bytes) {
 }
 
 #endif
+
+/* The target of this f: its places are those behind which f is no longer, its order is without it. */
+FF_INLINE ff_gather_target ff_target_of(const ff_targets *targets, int f) {
+    ff_gather_target target;
+    target.first = ff_open_rank(&targets->open, targets->image[f]);
+#ifdef FF_SSE4_1
+    const __m128i behind =
+        _mm_cmpgt_epi8(ff_sixteen(targets->image), _mm_set1_epi8((char)targets->image[f]));
+    _mm_storeu_si128((__m128i *)(void *)target.place,
+                     _mm_add_epi8(ff_sixteen(targets->place), behind));
+    _mm_storeu_si128(
+        (__m128i *)(void *)target.order,
+        _mm_shuffle_epi8(ff_sixteen(targets->order), ff_skipping(targets->place[f])));
+#else
+    for (int i = 0; i < FF_GATHER_BYTES; i++)
+        target.place[i] =
+            (uint8_t)(targets->place[i] - (targets->image[i] > targets->image[f]));
+    for (int i = 0; i < FF_GATHER_BYTES - 1; i++)
+        target.order[i] = targets->order[i + (i >= targets->place[f])];
+    target.order[FF_GATHER_BYTES - 1] = 0;
+#endif
+    return target;
+}
 
 /* What is added, in the order of the target with this a(h-1). */
 FF_INLINE void ff_addition_of(const ff_gather_target *target, int last,

@@ -22,7 +22,12 @@ typedef struct {
     uint8_t place[FF_MAX_CELLS + 7];
 } ff_target;
 
-enum { WAITING = 32, MOST_RUNS = 16 };
+enum {
+    WAITING = 32,
+    MOST_RUNS = 16,
+    CACHE_LINE = 64,
+    ASKED_BYTES = 1024 /* of a run that is collected: a block of 4 x 4 with m = 5 has 720 */
+};
 
 /* What waits for its target. */
 typedef struct {

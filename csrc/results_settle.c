@@ -58,31 +58,51 @@ FF_INLINE void add_waiting(ff_settling *settling, unsigned number, int rows) {
     add_to_group(settling->solve, waiting->group, &waiting->addition, rows);
 }
 
+/* Row b0, the r-th of the group's free cells: its lost parents, or that it is won throughout. */
+FF_INLINE void gather_row(ff_gathered *gathered, int b0, int last, int ah, int bh,
+                          uint32_t in_play, uint32_t lost, int is_complete) {
+    if (lost) ff_gather_row(gathered, b0, last, ah, bh, by_cell(lost, in_play));
+    if (is_complete) {
+        gathered->won[last][ah] |= (uint16_t)ff_bit(b0);
+        gathered->any_won = 1;
+    }
+}
+
 FF_INLINE void gather_group(ff_settling *settling, const uint8_t *at, const ff_run *run,
                             const ff_block_pieces *pieces, const int half, const int rows) {
     const ff_results_solve *solve = settling->solve;
     ff_gathered *gathered = &settling->gathered;
     const uint8_t *cells = run->cells, *number = gathered->number;
     const ff_group_columns columns = columns_at(solve, at);
-    const ff_winning winning = ff_winning_before(&columns, rows);
-    if (!ff_may_lose(winning.none)) return;
+    const uint32_t none = ff_none_before(&columns, rows);
+    if (!ff_may_lose(none)) return;
     const ff_line_cells lines = line_cells(solve, pieces, run);
     const int last = number[cells[2 * half - 2]], ah = number[cells[2 * half - 1]];
     const int bh = number[cells[half - 1]];
     const uint32_t in_play = by_free_cell(lines.free, gathered->cells);
-    uint32_t rest = in_play;
-    for (int r = 0; r < rows; r++, rest &= rest - 1) {
-        const uint32_t missing = ff_missing(&winning, r);
-        if (missing & (missing - 1) || lines.mover >> r & 1) continue;
-        const int b0 = __builtin_ctz(rest);
-        const uint32_t lost = ff_lost_parents(missing, r, lines.every, lines.opponent);
-        if (lost) ff_gather_row(gathered, b0, last, ah, bh, by_cell(lost, in_play));
-        if (missing == 0) {
-            gathered->won[last][ah] |= (uint16_t)ff_bit(b0);
-            gathered->any_won = 1;
+    if (rows <= FF_DOUBLE_COLUMNS) {
+        const uint64_t others = ff_other_rows(rows, lines.mover);
+        uint64_t complete;
+        uint64_t lost = ff_lost_by_rows(ff_missing_by_rows(ff_columns_to_double(&columns), none),
+                                        others, lines.opponent, &complete);
+        complete &= ff_whole_rows(lines.every & ~lines.mover);
+        for (uint64_t rest = lost | complete; rest;) {
+            const int r = __builtin_ctzll(rest) / 8;
+            gather_row(gathered, __builtin_ctz(by_cell(ff_bit(r), in_play)), last, ah, bh, in_play,
+                       (uint32_t)(lost >> 8 * r) & 0xFF, (int)(complete >> 8 * r & 1));
+            rest &= ~(UINT64_C(0xFF) << 8 * r);
+        }
+    } else {
+        const ff_winning winning = ff_winning_before(&columns, rows);
+        uint32_t rest = in_play;
+        for (int r = 0; r < rows; r++, rest &= rest - 1) {
+            const uint32_t missing = ff_missing(&winning, r);
+            if (missing & (missing - 1) || lines.mover >> r & 1) continue;
+            gather_row(gathered, __builtin_ctz(rest), last, ah, bh, in_play,
+                       ff_lost_parents(missing, r, lines.every, lines.opponent), missing == 0);
         }
     }
-    if (winning.none == 0)
+    if (none == 0)
         send(settling, rank_before(solve->index, cells + half, cells, half),
              FF_MESSAGE_POSITION, FF_MESSAGE_LOST);
 }
@@ -136,7 +156,7 @@ FF_INLINE void add_all_of(ff_settling *settling, uint8_t *cells, int b0, const i
         ff_targets_init(&targets, settling->solve->index, gathered, first, half, cells + half);
     for (; parents; parents &= parents - 1) {
         const int f = __builtin_ctz(parents);
-        ff_gather_target target = {0};
+        ff_gather_target target;
         if (usable) target = ff_target_of(&targets, f);
         for (uint32_t rest = gathered->used[b0]; rest; rest &= rest - 1) {
             const int last = __builtin_ctz(rest);
@@ -236,6 +256,10 @@ FF_INLINE void collect_run(ff_settling *settling, const ff_blocks *blocks, const
         enter_block(settling, run, half);
     }
     settling->runs[settling->run_count++] = *run;
+    /* It is read when all of them are there. */
+    const uint8_t *at = group_at(solve, run->first);
+    const uint64_t bytes = (run->end - run->first) * (uint64_t)solve->group_bytes;
+    for (uint64_t i = 0; i < bytes && i < ASKED_BYTES; i += CACHE_LINE) __builtin_prefetch(at + i);
 }
 
 static void start_settling(ff_settling *settling, const ff_results_solve *solve, int depth,

@@ -326,6 +326,17 @@ static inline uint64_t ff_rows_with_any(uint64_t rows) {
     return (rows | rows >> 1) & FF_EACH;
 }
 
+/* The entries by rows, bit 8 r + c, that are not known to be won: ff_missing for each row. */
+static inline uint64_t ff_missing_by_rows(uint64_t columns, uint32_t none) {
+    return (FF_EACH * none | ff_only_before(columns)) & FF_OFF_DIAGONAL;
+}
+
+/* All entries of the rows in play, which are those without a line of the mover. */
+static inline uint64_t ff_other_rows(int rows, uint32_t lines) {
+    const uint32_t every = ff_bit(rows) - 1;
+    return ff_whole_rows(every & ~lines) & FF_EACH * every & FF_OFF_DIAGONAL;
+}
+
 /* The lost parents by rows, bit 8 r + f, as ff_lost_parents has them; `parents`: those that
  * count.  `complete` is set to a bit 8 r for each row in which nothing is missing. */
 static inline uint64_t ff_lost_by_rows(uint64_t missing, uint64_t parents, uint32_t completing,
