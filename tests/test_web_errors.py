@@ -63,7 +63,10 @@ def test_a_bad_position_names_the_place(
     ("path", "words"),
     [
         ("/api/connect4?position=4449", ["'9' in position '4449' is not a column"]),
-        ("/api/connect4?position=1111111", ["column 1 is full before move 7"]),
+        (
+            "/api/connect4?position=1111111",
+            ["column 1 is full before move 7", "give another column"],
+        ),
         ("/api/connect4?position=12121212", ["continues after the end", "at most 7 moves"]),
         ("/api/connect4/review?position=x", ["'x'"]),
         ("/api/connect4/reply?position=1212121", ["the game is over"]),

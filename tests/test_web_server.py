@@ -145,6 +145,13 @@ def test_it_is_soon_ready(solved33: Path) -> None:
     assert not {"torch", "matplotlib", "pyarrow", "onnxruntime"} & modules
 
 
+def test_a_server_with_nothing_solved_says_how_to_change_that(tmp_path: Path) -> None:
+    with ServerProcess(tmp_path) as server:
+        assert server.process.stderr is not None
+        said = server.process.stderr.readline()
+        assert f"nothing is solved in '{tmp_path}' yet: 'fadefour solve --data {tmp_path}'" in said
+
+
 def test_a_server_that_others_can_reach_says_so(solved33: Path) -> None:
     with ServerProcess(solved33, Path("nowhere"), "--host", "0.0.0.0") as server:
         assert server.process.stderr is not None

@@ -94,6 +94,11 @@ def serve(options: Options, port: int, open_browser: bool) -> None:
     gc.freeze()  # else requests wait while modules are searched for garbage
     gc.set_threshold(GARBAGE)
     on_stderr(f"fadefour is at {address} (Ctrl-C stops it)")
+    if not service.tables.variants():
+        on_stderr(
+            f"nothing is solved in '{options.data}' yet: 'fadefour solve --data {options.data}' "
+            "does that, also while this runs"
+        )
     if not is_loopback(options.host):
         on_stderr("anyone who can reach this machine can use it: there is no password")
     with contextlib.suppress(KeyboardInterrupt):  # the usual end; uvicorn raises it again

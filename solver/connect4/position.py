@@ -119,7 +119,8 @@ class Connect4Position(Stones):
             height = self.columns[: number - 1].count(column)
             if height == ROWS:
                 raise InputError(
-                    f"column {column} is full before move {number} of '{self}': it holds {ROWS}"
+                    f"column {column} is full before move {number} of '{self}': it holds {ROWS}, "
+                    "give another column"
                 )
             mover, stones = stones ^ mover, stones | _bit(column, height)
         object.__setattr__(self, "mover", mover)
