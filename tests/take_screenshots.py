@@ -5,7 +5,7 @@
 The data folder has the tables of 3 x 3 with three pieces and of 4 x 4 with four; the runs are one
 of self-play on 3 x 3, at rest for two minutes, and one so brief that its network still errs:
 
-    fadefour self-play --game drop --n 3 --m 3 --run runs/small --preset quick --iterations 16
+    fadefour self-play --game drop --n 3 --m 3 --run runs/small --iterations 16
     fadefour train-from-oracle --run runs/brief --preset quick --steps 400
 """
 

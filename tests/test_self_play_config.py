@@ -12,11 +12,12 @@ from conftest import run_cli
 from azfit.loading import SHIPPED_FOLDER
 from azfit.network import Network, NetworkConfig
 from azfit.self_play.config import by_game, options, settled
-from azfit.self_play.config_sources import PRESETS, chosen_for, combine, is_recipe
+from azfit.self_play.config_sources import HISTORICAL, PRESETS, combine
+from azfit.self_play.defaults import IN_WORDS
 from solver.errors import InputError
 from solver.machine import available_cores
 
-# What users were promised: every option of the table, with its default as --help shows it.
+# The table of defaults that the project began with: --preset historical, as --help shows it.
 PROMISED = {
     "--sims": "100",
     "--noise-eps": "0.25",
@@ -60,11 +61,13 @@ def help_texts() -> dict[str, str]:
 def test_help_shows_the_promised_options_and_defaults(
     help_texts: dict[str, str], name: str
 ) -> None:
-    assert help_texts[name].endswith(f"[default: {PROMISED[name]}]")
+    option = name.removeprefix("--").replace("-", "_")
+    chosen = f"{IN_WORDS[option]}; historical: " if option in IN_WORDS else ""
+    assert help_texts[name].endswith(f"[default: {chosen}{PROMISED[name]}]")
 
 
-def test_what_help_shows_is_what_is_used() -> None:
-    config = settled({})
+def test_what_help_shows_is_what_the_historical_preset_uses() -> None:
+    config = combine(HISTORICAL, None, {}).config
     for name, shown in PROMISED.items():
         value = getattr(config, name.removeprefix("--").replace("-", "_"))
         if shown in ("on", "off"):
@@ -95,24 +98,38 @@ def test_every_game_has_a_network_and_a_schedule(name: str) -> None:
     assert set(by_game(network.game)) == {"temp_moves", "max_plies", "kind", "width", "blocks"}
 
 
-def test_presets_grow_from_quick_to_strong() -> None:
-    quick, balanced, strong = (
-        combine(name, None, {"game": "connect4"}) for name in ("quick", "balanced", "strong")
+def test_presets_change_a_few_of_the_choices() -> None:
+    quick, usual, strong = (
+        combine(name, None, {"game": "connect4"}).config for name in ("quick", None, "strong")
     )
-    assert balanced == combine(None, None, {"game": "connect4"}), "balanced is the default"
-    for name in ("sims", "games_per_iteration", "eval_games", "pool_games", "blocks"):
-        sizes = [getattr(config, name) for config in (quick, balanced, strong)]
+    for name in ("iterations", "games_per_iteration"):
+        sizes = [getattr(config, name) for config in (quick, usual, strong)]
         assert sizes == sorted(set(sizes)), name
-    assert combine("historical", None, {"game": "connect4"}) == balanced
-    assert set(PRESETS) == {"quick", "balanced", "historical", "recipe", "strong"}
+    assert (strong.sims, strong.blocks) == (400, 6)
+    assert (quick.width, usual.width, strong.width) == (32, 32, 32)
+    assert set(PRESETS) == {"quick", "strong", HISTORICAL}
+    for gone in ("balanced", "recipe"):
+        with pytest.raises(InputError, match=f"preset '{gone}': use quick, strong, historical"):
+            combine(gone, None, {})
 
 
-# ---- the recipe ----------------------------------------------------------------------
+def test_historical_is_the_table_and_chooses_nothing() -> None:
+    for game in ("connect4", "drop-4-4-4", "gomoku-15"):
+        combined = combine(HISTORICAL, None, {"game": game, "minutes": 60})
+        assert combined.config == settled({"game": game, "minutes": 60})
+        assert combined.choices == []
 
 
-def test_the_recipe_of_an_hour_is_the_measured_one() -> None:
+# ---- what is chosen ------------------------------------------------------------------
+
+
+def chosen(**typed: Any) -> Any:
+    return combine(None, None, typed).config
+
+
+def test_the_defaults_of_an_hour_are_the_measured_ones() -> None:
     """docs/self_play.md, "Connect Four in an hour" and "4x4 from zero", by two workers."""
-    hour = combine("recipe", None, {"game": "connect4", "minutes": 60, "workers": 2})
+    hour = chosen(game="connect4", minutes=60, workers=2)
     documented = {
         **{"width": 32, "blocks": 3, "games_per_iteration": 500, "parallel_games": 125},
         **{"temp_moves": 42, "random_plies": 12, "buffer": 300_000, "epochs": 1, "dropout": 0.0},
@@ -120,11 +137,13 @@ def test_the_recipe_of_an_hour_is_the_measured_one() -> None:
     }
     assert {name: getattr(hour, name) for name in documented} == documented
     assert hour.replay_ratio == pytest.approx(0.15, abs=0.02)
-    half = combine("recipe", None, {"minutes": 30, "workers": 2})
+    half = chosen(minutes=30, workers=2)
     assert (half.games_per_iteration, half.replay_ratio, half.gate) == (300, 0.5, False)
-    gomoku = combine("recipe", None, {"game": "gomoku", "minutes": 60, "workers": 2})
+    assert (half.parallel_games, half.epochs, half.eval_games, half.pool_games) == (150, 1, 2, 0)
+    gomoku = chosen(game="gomoku", minutes=60, workers=2)
     assert (gomoku.sims, gomoku.games_per_iteration, gomoku.fpu_at_noised_root) == (300, 40, False)
-    small = combine("recipe", None, {"n": 3, "m": 3, "iterations": 12})
+    assert (gomoku.parallel_games, gomoku.batch_size, gomoku.eval_games) == (20, 128, 10)
+    small = chosen(n=3, m=3, iterations=12)
     assert (small.sims, small.width, small.replay_ratio, small.workers) == (50, 64, 1.0, 1)
 
 
@@ -133,25 +152,47 @@ def test_the_recipe_of_an_hour_is_the_measured_one() -> None:
 def test_a_short_budget_has_small_iterations_and_every_choice_its_reason(
     game: str, minutes: float
 ) -> None:
-    config = combine("recipe", None, {"game": game, "minutes": minutes, "workers": 2})
-    longer = combine("recipe", None, {"game": game, "minutes": 2 * minutes, "workers": 2})
+    combined = combine(None, None, {"game": game, "minutes": minutes, "workers": 2})
+    config, longer = combined.config, chosen(game=game, minutes=2 * minutes, workers=2)
     assert config.games_per_iteration <= longer.games_per_iteration
     assert config.buffer <= longer.buffer and 0 < config.replay_ratio <= 1
-    reasons = chosen_for(config)
-    names = [choice.option for choice in reasons]
+    names = [choice.option for choice in combined.choices]
     assert len(set(names)) == len(names) > 8
-    assert all(getattr(config, choice.option) == choice.value for choice in reasons)
-    assert all(choice.reason and "\n" not in str(choice) for choice in reasons)
+    assert all(getattr(config, choice.option) == choice.value for choice in combined.choices)
+    assert all(choice.reason and "\n" not in str(choice) for choice in combined.choices)
 
 
-def test_what_is_typed_beats_the_recipe_and_is_not_explained(tmp_path: Path) -> None:
-    path = toml(tmp_path, 'preset = "recipe"\ngame = "connect4"\nminutes = 8\nwidth = 48')
-    config = combine(None, path, {"gate": True})
+def test_help_has_words_for_every_option_that_is_chosen() -> None:
+    games = ("drop-3-3-3", "drop-4-4-4", "drop-5-4-4", "connect4", "gomoku-9", "gomoku-15")
+    budgets: tuple[dict[str, Any], ...] = ({"minutes": 1}, {"minutes": 600}, {"iterations": 20})
+    runs = [combine(None, None, {"game": game, **budget}) for game in games for budget in budgets]
+    assert {choice.option for run in runs for choice in run.choices} == IN_WORDS.keys()
+    values = {name: {getattr(run.config, name) for run in runs} for name in IN_WORDS}
+    alike = {name: words for name, words in IN_WORDS.items() if len(values[name]) == 1}
+    alike.pop("workers", None)  # on a machine with one core
+    assert alike == {"gate": "off", "dropout": "0.0", "policy_lr_scale": "1.0"}
+    assert [values[name] for name in alike] == [{1.0}, {0.0}, {False}]
+
+
+def test_what_is_typed_beats_the_choices_and_is_not_explained(tmp_path: Path) -> None:
+    path = toml(tmp_path, 'game = "connect4"\nminutes = 8\nwidth = 48')
+    combined = combine(None, path, {"gate": True})
+    config = combined.config
     assert (config.width, config.gate, config.blocks) == (48, True, 3)
-    assert not {"width", "gate"} & {choice.option for choice in chosen_for(config)}
-    assert is_recipe(None, path) and not is_recipe("historical", path)
+    assert not {"width", "gate"} & {choice.option for choice in combined.choices}
+    assert config.eval_games == settled({}).eval_games, "a gate needs a match of some length"
+    assert combine(HISTORICAL, path, {}).choices == []
     with pytest.raises(InputError, match="minutes=-1"):
-        combine("recipe", None, {"minutes": -1})
+        combine(None, None, {"minutes": -1})
+
+
+def test_choices_follow_what_is_typed() -> None:
+    """Each position is drawn four times, however many games an iteration has."""
+    for games in (100, 1000):
+        config = chosen(game="connect4", minutes=600, workers=2, games_per_iteration=games)
+        drawn = config.replay_ratio * config.buffer / (21 * games)
+        assert drawn == pytest.approx(4, rel=0.2)
+    assert chosen(game="connect4", max_plies=20).random_plies == 10
 
 
 # ---- layers --------------------------------------------------------------------------
@@ -167,13 +208,13 @@ def test_typed_beats_file_beats_preset_beats_default(tmp_path: Path) -> None:
     path = toml(
         tmp_path, 'preset = "strong"\nsims = 33\ngames-per-iteration = 44\nfpu_clamp = false'
     )
-    config = combine(None, path, {"games_per_iteration": 55})
+    config = combine(None, path, {"games_per_iteration": 55}).config
     assert (config.games_per_iteration, config.sims) == (55, 33)
-    assert config.eval_games == PRESETS["strong"]["eval_games"]
+    assert config.blocks == PRESETS["strong"]["blocks"]
     assert config.c_init == 1.4
     assert config.fpu_clamp is False
-    assert combine("quick", path, {}).eval_games == PRESETS["quick"]["eval_games"]
-    assert combine(None, path, {"fpu_clamp": True}).fpu_clamp is True
+    assert combine("quick", path, {}).config.iterations == PRESETS["quick"]["iterations"]
+    assert combine(None, path, {"fpu_clamp": True}).config.fpu_clamp is True
 
 
 def test_the_game_and_its_numbers_are_layered_one_by_one(tmp_path: Path) -> None:
@@ -186,9 +227,9 @@ def test_the_game_and_its_numbers_are_layered_one_by_one(tmp_path: Path) -> None
         ({"game": "connect4"}, "connect4"),
         ({"game": "gomoku", "size": 9}, "gomoku-9"),
     ):
-        assert combine(None, path, dict(typed)).game == name
-    assert combine(None, None, {"n": 3, "m": 3}).game == "drop-3-3-3"
-    assert combine(None, None, {}).game == "drop-4-4-4"
+        assert combine(None, path, dict(typed)).config.game == name
+    assert combine(None, None, {"n": 3, "m": 3}).config.game == "drop-3-3-3"
+    assert combine(None, None, {}).config.game == "drop-4-4-4"
     with pytest.raises(InputError, match="size=9"):
         combine(None, path, {"size": 9})
 
@@ -196,7 +237,7 @@ def test_the_game_and_its_numbers_are_layered_one_by_one(tmp_path: Path) -> None
 @pytest.mark.parametrize("preset", ["quick", "strong"])
 def test_a_presets_network_gives_way_to_the_one_to_begin_with(preset: str) -> None:
     given = NetworkConfig("connect4", "tower", 16, 3, 42, False, False, False)
-    config = combine(preset, None, {"game": "connect4"}, given)
+    config = combine(preset, None, {"game": "connect4"}, given).config
     assert (config.kind, config.width, config.blocks) == ("tower", 16, 3)
     # What was typed is not overruled in silence, be it the game's default or not.
     for blocks in (4, 5):
@@ -206,13 +247,13 @@ def test_a_presets_network_gives_way_to_the_one_to_begin_with(preset: str) -> No
 
 def test_a_budget_replaces_the_other_kind_of_budget(tmp_path: Path) -> None:
     path = toml(tmp_path, "iterations = 7")
-    assert combine("strong", None, {}).iterations == 100
+    assert combine("strong", None, {}).config.iterations == 100
     for config in (
-        combine("strong", None, {"minutes": 5.0}),
-        combine(None, path, {"minutes": 5.0}),
+        combine("strong", None, {"minutes": 5.0}).config,
+        combine(None, path, {"minutes": 5.0}).config,
     ):
         assert (config.iterations, config.minutes) == (None, 5.0)
-    config = combine(None, toml(tmp_path, "minutes = 5"), {"iterations": 3})
+    config = combine(None, toml(tmp_path, "minutes = 5"), {"iterations": 3}).config
     assert (config.iterations, config.minutes) == (3, None)
     with pytest.raises(InputError, match="exactly one"):
         combine(None, None, {"iterations": 3, "minutes": 1.0})
@@ -234,7 +275,7 @@ def test_a_budget_replaces_the_other_kind_of_budget(tmp_path: Path) -> None:
     ],
 )
 def test_a_file_names_games_as_the_command_line_does(tmp_path: Path, text: str, name: str) -> None:
-    assert combine(None, toml(tmp_path, text), {}).game == name
+    assert combine(None, toml(tmp_path, text), {}).config.game == name
 
 
 def test_every_option_can_be_given_in_a_file(tmp_path: Path) -> None:
@@ -245,7 +286,7 @@ def test_every_option_can_be_given_in_a_file(tmp_path: Path) -> None:
         if value is not None:
             text = f'"{value}"' if isinstance(value, str) else str(value).lower()
             lines.append(f"{declared.name.replace('_', '-')} = {text}")
-    assert combine(None, toml(tmp_path, "\n".join(lines)), {}) == config
+    assert combine(None, toml(tmp_path, "\n".join(lines)), {}).config == config
 
 
 def test_a_stored_config_is_read_back_as_it_was() -> None:
@@ -366,8 +407,11 @@ def test_a_folder_that_exists_and_resume_with_options_are_refused(tmp_path: Path
 def test_the_game_is_that_of_init_unless_another_is_given(tmp_path: Path) -> None:
     shape = {"kind": "mlp", "width": 8, "blocks": 1, "max_plies": 9}
     network = NetworkConfig(game="drop-3-3-3", **shape)  # type: ignore[arg-type]
-    assert combine(None, None, {}, network).game == "drop-3-3-3"
-    assert combine("quick", toml(tmp_path, "sims = 5"), {"epochs": 2}, network).game == "drop-3-3-3"
-    assert combine(None, None, {"game": "drop"}, network).game == "drop-4-4-4"
-    assert combine(None, None, {"m": 5}, network).game == "drop-4-5-4"
-    assert combine(None, toml(tmp_path, 'game = "connect4"'), {}, network).game == "connect4"
+    assert combine(None, None, {}, network).config.game == "drop-3-3-3"
+    assert (
+        combine("quick", toml(tmp_path, "sims = 5"), {"epochs": 2}, network).config.game
+        == "drop-3-3-3"
+    )
+    assert combine(None, None, {"game": "drop"}, network).config.game == "drop-4-4-4"
+    assert combine(None, None, {"m": 5}, network).config.game == "drop-4-5-4"
+    assert combine(None, toml(tmp_path, 'game = "connect4"'), {}, network).config.game == "connect4"

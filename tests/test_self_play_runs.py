@@ -83,7 +83,8 @@ def test_a_run_interrupted_and_killed_resumes_to_the_same_end(
     self_play(tiny(**LONGER), tmp_path / "whole", stream=None)
 
     run, options = tmp_path / "run", tmp_path / "options.toml"
-    text = {name: json.dumps(value) for name, value in (TINY | LONGER).items()}
+    given = {"preset": "historical"} | TINY | LONGER
+    text = {name: json.dumps(value) for name, value in given.items()}
     options.write_text("".join(f"{name} = {value}\n" for name, value in text.items()))
     first, second = (run / "games" / f"00000{number}.games" for number in range(2))
 

@@ -31,12 +31,18 @@ class SelfPlayCommand(click.Command):
 
 def _config_options() -> list[click.Option]:
     from azfit.self_play.config import options
+    from azfit.self_play.defaults import IN_WORDS
 
-    return [_as_option(declared) for declared in options() if declared.name != "game"]
+    return [
+        _as_option(declared, IN_WORDS.get(declared.name))
+        for declared in options()
+        if declared.name != "game"
+    ]
 
 
-def _as_option(declared: Any) -> click.Option:
-    """A field of the config as an option of the command line; not given is None."""
+def _as_option(declared: Any, chosen: str | None) -> click.Option:
+    """A field of the config as an option of the command line; not given is None. chosen: what is
+    chosen for it without the preset ``historical``, in words."""
     name, about = declared.name.replace("_", "-"), declared.metadata
     default = about["shown"] or declared.default
     names = f"--{name}"
@@ -50,6 +56,8 @@ def _as_option(declared: Any) -> click.Option:
     else:
         words = str(declared.type)
         kind = int if words.startswith("int") else float if words.startswith("float") else str
+    if chosen is not None:
+        default = f"{chosen}; historical: {default}"
     help_text = about["help"] if default is None else f"{about['help']}  [default: {default}]"
     return click.Option([names, declared.name], type=kind, default=None, help=help_text)
 
@@ -81,8 +89,10 @@ class NumberOrWord(click.types.IntParamType):
 )
 @click.option(
     "--preset",
-    type=click.Choice(["quick", "balanced", "historical", "recipe", "strong"]),
-    help="A set of options to start from.  [default: balanced]",
+    type=click.Choice(["quick", "strong", "historical"]),
+    help="quick (10 iterations of 20 games) and strong (100 of 300 games, 400 simulations, 6 "
+    "blocks) change these of the defaults below; historical has its own defaults, given below "
+    "where they differ.  [default: none, all by game, budget and cores]",
 )
 @click.option(
     "--config",
@@ -110,18 +120,20 @@ def self_play_command(
 ) -> None:
     """Learn a game by self-play, from random weights or from a trained network.
 
-    After Ctrl-C or a crash, --resume continues the run; finished games are kept.
+    The defaults are the best known for the game, scaled by the budget and the cores; choices.json
+    in the folder of the run says what was chosen and why. After Ctrl-C or a crash, --resume
+    continues the run; finished games are kept.
 
     \b
     Examples:
-      fadefour self-play --game drop --n 3 --m 3 --run runs/small --preset quick
+      fadefour self-play --game drop --n 3 --m 3 --run runs/small
       fadefour self-play --game connect4 --run runs/four --minutes 60
       fadefour self-play --run runs/four --resume
     """
     need_torch()
     from azfit.checkpoint import load_checkpoint
     from azfit.curves import draw_finished_run
-    from azfit.self_play.config_sources import chosen_for, combine, is_recipe, read_config
+    from azfit.self_play.config_sources import combine, read_config
     from azfit.self_play.loop import self_play
     from azfit.self_play.run_report import report_on
 
@@ -129,7 +141,7 @@ def self_play_command(
     if game is not None:
         given["game"] = game
     stream = None if as_json else sys.stderr
-    start, reasons = None, []
+    start, choices = None, []
     if resume:
         if given or preset or config_file or init:
             raise InputError(
@@ -139,11 +151,8 @@ def self_play_command(
     else:
         if init is not None:
             start = load_checkpoint(checkpoint_path(shipped_for(init, game)))[0]
-        config = combine(preset, config_file, given, None if start is None else start.config)
-        if is_recipe(preset, config_file):
-            reasons = chosen_for(config)
-            for choice in reasons if stream is not None else []:
-                click.echo(f"chosen: {choice}", err=True)
+        combined = combine(preset, config_file, given, None if start is None else start.config)
+        config, choices = combined.config, combined.choices
     try:
         run = self_play(
             config,
@@ -152,7 +161,7 @@ def self_play_command(
             init=start,
             cluster=cluster,
             stream=stream,
-            reasons=reasons,
+            choices=choices,
         )
     except KeyboardInterrupt:
         draw_finished_run(run_folder, sys.stderr)

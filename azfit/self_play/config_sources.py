@@ -3,15 +3,15 @@ begin with, or the folder of a run that exists."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from azfit.games import GAME_NUMBERS, full_name, game_by_name
 from azfit.network import Network
 from azfit.network_config import NetworkConfig, shown
-from azfit.self_play.config import MAX_WORKERS, SelfPlayConfig, by_game, options, settled
-from azfit.self_play.defaults import Budget, Choice, choices
+from azfit.self_play.config import SelfPlayConfig, by_game, options, settled
+from azfit.self_play.defaults import Choice, Wish, choices
 from solver import storage
 from solver.errors import InputError, MissingTableError
 from solver.machine import available_cores
@@ -20,33 +20,24 @@ from solver.wording import quoted
 # A file of options has a few hundred bytes.
 MOST_BYTES = 1_000_000
 
+HISTORICAL = "historical"
+
 PRESETS: dict[str, dict[str, Any]] = {
-    "quick": {
-        "sims": 50,
-        "games_per_iteration": 50,
-        "eval_games": 20,
-        "pool_games": 4,
-        "blocks": 2,
-        # Few games: the buffer stays small, and all that is in it is to be learned.
-        "replay_ratio": 0.5,
-        "epochs": 2,
-        "dropout": 0.0,
-        "policy_lr_scale": 1.0,
-    },
-    "balanced": {},
-    "historical": {},
-    "recipe": {},
-    "strong": {
-        "sims": 400,
-        "games_per_iteration": 300,
-        "eval_games": 100,
-        "pool_games": 20,
-        "blocks": 6,
-        "iterations": 100,
-    },
+    "quick": {"iterations": 10, "games_per_iteration": 20},
+    "strong": {"iterations": 100, "games_per_iteration": 300, "sims": 400, "blocks": 6},
+    HISTORICAL: {},
 }
-"""``balanced`` is the default, and ``historical`` another name of it, which keeps its meaning if
-the default changes. ``recipe`` is filled in by game, budget and cores (see ``defaults``)."""
+"""``quick`` and ``strong`` change a few of the options that are otherwise chosen by game, budget
+and cores (see ``defaults``). With ``historical`` nothing is chosen: the fields of the config, the
+table of defaults that the project began with, apply."""
+
+
+@dataclass(frozen=True)
+class Combined:
+    """The options of a new run, and those of them that were chosen for it, with the reasons."""
+
+    config: SelfPlayConfig
+    choices: list[Choice]
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -88,16 +79,17 @@ def combine(
     config_file: Path | None,
     typed: dict[str, Any],
     init: NetworkConfig | None = None,
-) -> SelfPlayConfig:
-    """Defaults, then the preset, then the game and the shape of the network to begin with, then the
-    file, then what was typed; the last one counts."""
+) -> Combined:
+    """The preset, then the game and the shape of the network to begin with, then the file, then
+    what was typed; the last one counts. What none of them says is chosen by game, budget and cores
+    or, with ``historical``, has its historical default."""
     from_file = read_toml(config_file) if config_file is not None else {}
-    in_file = from_file.pop("preset", "balanced")
-    chosen = preset or in_file
-    if not isinstance(chosen, str) or chosen not in PRESETS:
-        raise InputError(f"preset {shown(chosen)}: use {', '.join(PRESETS)}")
+    named = preset or from_file.pop("preset", None)
+    from_file.pop("preset", None)
+    if named is not None and (not isinstance(named, str) or named not in PRESETS):
+        raise InputError(f"preset {shown(named)}: use {', '.join(PRESETS)}, or none")
     budget = {"iterations", "minutes"}
-    base = dict(PRESETS[chosen])
+    base = dict(PRESETS[named]) if named is not None else {}
     if init is not None:
         base |= {name: getattr(init, name) for name in SHAPE}
         if not {"game", *GAME_NUMBERS} & (from_file.keys() | typed.keys()):
@@ -113,39 +105,28 @@ def combine(
     numbers = {name: base.pop(name) for name in GAME_NUMBERS if name in base}
     if numbers or "game" in base:
         base["game"] = full_name(base.get("game"), numbers)
-    if chosen == "recipe":
-        wanted = recipe(base)
-        base = {choice.option: choice.value for choice in wanted} | base
-    return settled(base)
+    if named == HISTORICAL:
+        return Combined(settled(base), [])
+    settled(base)  # refuses what is out of range, before anything is chosen by it
+    chosen = [choice for choice in choices_for(base) if choice.option not in base]
+    return Combined(settled({choice.option: choice.value for choice in chosen} | base), chosen)
 
 
-def recipe(given: dict[str, Any]) -> list[Choice]:
+def choices_for(given: dict[str, Any]) -> list[Choice]:
     """What is chosen for a run of these options, among them its game and budget."""
-    name, workers = given.get("game", SelfPlayConfig.game), given.get("workers")
-    if not isinstance(name, str):
-        raise InputError(f"game={shown(name)}: use text")
     minutes, iterations = given.get("minutes"), given.get("iterations")
-    for value in (minutes, iterations):
-        if value is not None and (not isinstance(value, int | float) or value <= 0):
-            return []  # refused with its range where all options are checked
     if minutes is None and iterations is None:
         iterations = SelfPlayConfig.iterations
-    cores = workers if isinstance(workers, int) and workers > 0 else available_cores()
-    return choices(game_by_name(name), Budget(minutes, iterations, cores))
-
-
-def chosen_for(config: SelfPlayConfig) -> list[Choice]:
-    """The choices of the recipe that this config follows; of the others, the user knows why."""
-    given = config.to_dict()
-    if config.workers == MAX_WORKERS:
-        del given["workers"]
-    return [choice for choice in recipe(given) if given.get(choice.option) == choice.value]
-
-
-def is_recipe(preset: str | None, config_file: Path | None) -> bool:
-    """Whether the options of a new run are filled in by the recipe."""
-    from_file = read_toml(config_file) if config_file is not None else {}
-    return (preset or from_file.get("preset")) == "recipe"
+    workers = given.get("workers")
+    wish = Wish(
+        minutes=minutes,
+        iterations=iterations,
+        cores=workers if isinstance(workers, int) and workers > 0 else available_cores(),
+        games_per_iteration=given.get("games_per_iteration"),
+        gate=given.get("gate", False),
+        max_plies=given.get("max_plies"),
+    )
+    return choices(game_by_name(given.get("game", SelfPlayConfig.game)), wish)
 
 
 def read_config(folder: str | Path) -> SelfPlayConfig:

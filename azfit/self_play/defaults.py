@@ -1,7 +1,7 @@
-"""What self-play should be run with: values by game, budget and cores, each with its reason.
+"""What self-play runs with by default: values by game, budget and cores, each with its reason.
 
-The recipes are those of docs/self_play.md, measured on two cores; what depends on the budget is
-scaled so that a run has some dozens of iterations, of which a short one needs smaller ones.
+They are those of docs/self_play.md, measured on two cores; what depends on the budget is scaled so
+that a run has some dozens of iterations, of which a short one needs smaller ones.
 """
 
 from __future__ import annotations
@@ -13,6 +13,29 @@ from azfit.games import DropOldest, Game
 
 # A run that is cut into fewer iterations learns from few networks' games; more are no gain.
 AIMED_ITERATIONS = 25
+
+
+IN_WORDS = {
+    "sims": "100; drop 3 x 3 50, gomoku 100 to 500 by size",
+    "fpu_at_noised_root": "on; gomoku off",
+    "temp_moves": "drop 10, connect4 42, gomoku 12",
+    "games_per_iteration": "by game and budget",
+    "random_plies": "0; connect4 12",
+    "parallel_games": "by game, budget and workers",
+    "workers": "cores; drop 3 x 3 1",
+    "buffer": "500000; connect4 by budget",
+    "replay_ratio": "0.5; drop 3 x 3 1.0, connect4 by budget",
+    "epochs": "1; drop 3 x 3 and gomoku 2",
+    "batch_size": "512; drop 3 x 3 and gomoku 128",
+    "policy_lr_scale": "1.0",
+    "dropout": "0.0",
+    "gate": "off",
+    "eval_games": "2; connect4 4, gomoku 10; with --gate 50",
+    "pool_games": "0; connect4 2; with --gate 10",
+    "width": "drop 256, drop 3 x 3 64, others 32",
+    "blocks": "drop 2, connect4 3, gomoku 2",
+}
+"""The options that are chosen for some game, as --help gives their defaults."""
 
 
 @dataclass(frozen=True)
@@ -31,79 +54,95 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Budget:
-    """How long a run is: minutes or iterations, and the cores that play."""
+class Wish:
+    """What is asked for, as far as other options depend on it."""
 
     minutes: float | None
     iterations: int | None
+    """The budget is one of the two."""
     cores: int
+    """That play."""
+    games_per_iteration: int | None = None
+    gate: bool = False
+    max_plies: int | None = None
 
     def games(self, each_minute: float, usual: int) -> int:
         """Games of the whole run. each_minute: of a core, as measured; usual: of an iteration, for
         a budget in iterations."""
         if self.minutes is not None:
             return max(1, round(each_minute * self.minutes * self.cores))
-        return usual * (self.iterations or AIMED_ITERATIONS)
+        return (self.games_per_iteration or usual) * (self.iterations or AIMED_ITERATIONS)
 
 
 def between(low: int, value: float, high: int) -> int:
     return max(low, min(high, round(value)))
 
 
-def choices(game: Game, budget: Budget) -> list[Choice]:
+def choices(game: Game, wish: Wish) -> list[Choice]:
     """The best that is known for this game and budget."""
     if isinstance(game, DropOldest):
         if game.rules.n * game.rules.m <= 9:
-            return [*_small_board(), *_without_gate(2, 0)]
-        return [*_drop_oldest(budget), *_without_gate(2, 0)]
+            return [*_small_board(), *_matches(wish, 2, 0)]
+        return [*_drop_oldest(wish), *_matches(wish, 2, 0)]
     if game.name == "connect4":
-        return [*_connect4(budget), *_without_gate(4, 2)]
-    return [*_gomoku(game, budget), *_without_gate(10, 0)]
+        return [*_connect4(wish), *_matches(wish, 4, 2)]
+    return [*_gomoku(game, wish), *_matches(wish, 10, 0)]
 
 
-def _without_gate(eval_games: int, pool_games: int) -> list[Choice]:
+def _matches(wish: Wish, eval_games: int, pool_games: int) -> list[Choice]:
+    """No gate and short matches, unless a gate is asked for; and what all games have in common."""
+    full = "as in all runs that were measured"
+    common = [Choice("dropout", 0.0, full), Choice("policy_lr_scale", 1.0, full)]
+    if wish.gate:
+        return common
     cheap = "matches only rate the networks here, so a few games are enough"
-    full = "as in all recipes that were measured"
     return [
         Choice("gate", False, "matches of good players end even, and rejecting costs iterations"),
         Choice("eval_games", eval_games, cheap),
         Choice("pool_games", pool_games, cheap),
-        Choice("dropout", 0.0, full),
-        Choice("policy_lr_scale", 1.0, full),
+        *common,
     ]
 
 
-def _games(games: int, parallel_of: int, budget: Budget, low: int, high: int) -> list[Choice]:
-    """Games per iteration, and side by side, of a run of this many games."""
-    each = between(low, games / AIMED_ITERATIONS, high)
-    side_by_side = between(8, each / (2 * budget.cores), parallel_of)
-    return [
-        Choice(
-            "games_per_iteration",
-            each,
+def _games(each_minute: float, usual: int, most: int, wish: Wish, rounds: int) -> list[Choice]:
+    """Games per iteration, at most ``most`` or, for a budget in iterations, the usual number; and
+    side by side, so that a worker plays its games in ``rounds``."""
+    games = wish.games(each_minute, usual)
+    each, reason = wish.games_per_iteration or usual, "the usual number for so many iterations"
+    if wish.minutes is not None:
+        fitting = between(min(20, most // 5), games / AIMED_ITERATIONS, most)
+        each = wish.games_per_iteration or fitting
+        reason = (
             f"about {games:,} games fit into the budget, and {AIMED_ITERATIONS} iterations or more "
-            f"are wanted, of at most {high} games",
-        ),
+            f"are wanted, of at most {most} games"
+        )
+    share = "all" if rounds == 1 else "half"
+    return [
+        Choice("games_per_iteration", each, reason),
         Choice(
             "parallel_games",
-            side_by_side,
-            "half of them at a time: large batches for the network, and no long wait for the last",
+            between(8, each / (rounds * wish.cores), 200),
+            f"{share} of a worker's games at a time, for large batches of the network",
         ),
-        Choice("workers", budget.cores, "games take most of the time, and training waits for them"),
+        Choice("workers", wish.cores, "games take most of the time, and training waits for them"),
     ]
 
 
-def _connect4(budget: Budget) -> list[Choice]:
+def _connect4(wish: Wish) -> list[Choice]:
     # 67,000 games of 21 positions in an hour on two cores.
-    games, positions = budget.games(558, 200), 21
-    play = _games(games, 125, budget, 20, 500)
+    games, positions = wish.games(558, 200), 21
+    play = _games(558, 200, 500, wish, rounds=2)
     buffer = between(5_000, games / 4 * positions, 300_000)
     ratio = between(1, 100 * 4 * play[0].value * positions / buffer, 100) / 100
     return [
         Choice("width", 32, "a smaller network plays four times the games of 64 x 4 in an hour"),
         Choice("blocks", 3, "as for the width"),
         Choice("temp_moves", 42, "moves drawn on all plies: 6.6 % blunders instead of 8.9 %"),
-        Choice("random_plies", 12, "it also meets the positions of weaker players"),
+        Choice(
+            "random_plies",
+            min(12, (wish.max_plies or 42) // 2),
+            "it also meets the positions of weaker players",
+        ),
         *play,
         Choice("buffer", buffer, "the newest quarter of the run's positions, at most 300,000"),
         Choice("replay_ratio", ratio, "each position is drawn four times; eleven overfit"),
@@ -111,10 +150,10 @@ def _connect4(budget: Budget) -> list[Choice]:
     ]
 
 
-def _drop_oldest(budget: Budget) -> list[Choice]:
+def _drop_oldest(wish: Wish) -> list[Choice]:
     # 47,400 games in half an hour on two cores.
     return [
-        *_games(budget.games(790, 300), 150, budget, 20, 300),
+        *_games(790, 300, 300, wish, rounds=1),
         Choice("replay_ratio", 0.5, "measured on 4 x 4: no blunder in play after half an hour"),
         Choice("epochs", 1, "as for the replay ratio"),
     ]
@@ -133,14 +172,14 @@ def _small_board() -> list[Choice]:
     ]
 
 
-def _gomoku(game: Game, budget: Budget) -> list[Choice]:
+def _gomoku(game: Game, wish: Wish) -> list[Choice]:
     cells = game.rows * game.columns
     return [
         Choice("width", 32, "measured on 15 x 15"),
         Choice("blocks", 2, "measured on 15 x 15"),
         Choice("sims", between(100, cells * 4 / 3, 500), "more than there are moves to try"),
         Choice("fpu_at_noised_root", False, "so that the root tries every move"),
-        *_games(budget.games(20, 40), 20, budget, 8, 40),
+        *_games(20, 40, 40, wish, rounds=1),
         Choice("batch_size", 128, "few positions at first"),
         Choice("replay_ratio", 0.5, "measured on 15 x 15"),
         Choice("epochs", 2, "measured on 15 x 15"),

@@ -5,7 +5,7 @@
 A run is a folder:
 
     config.json             what was used
-    choices.json            with --preset recipe: what was chosen, and why
+    choices.json            what was chosen by game, budget and cores, and why
     metrics.jsonl           one line per iteration (docs/diagnostics.md lists the entries)
     games/000012.games      the finished games of the 13th iteration, appended as they end; of the
                             iterations before, as many as the buffer holds
@@ -56,11 +56,11 @@ def self_play(
     init: Network | None = None,
     cluster: str | None = None,
     stream: TextIO | None = sys.stderr,
-    reasons: Sequence[Choice] = (),
+    choices: Sequence[Choice] = (),
 ) -> SelfPlayRun:
     """Runs until the budget is spent. resume: continues the run in this folder. cluster: where its
     workers are, as for ``solver.workers.opening.open_pool``; another one may be given at each
-    resume. reasons: why a new run has these options, for its folder."""
+    resume. choices: the options of a new run that were chosen for it, for its folder."""
     folder = Path(folder)
     if init is not None:
         config = fitted(config, init)
@@ -69,7 +69,7 @@ def self_play(
         check_folder(config, folder, resume)
         with writing_in(folder):
             torch.set_num_threads(config.threads)
-            run = resumed(config, folder) if resume else begun(config, folder, init, reasons)
+            run = resumed(config, folder) if resume else begun(config, folder, init, choices)
             log = IterationLog(folder, stream, run.iteration)
             with (
                 contextlib.closing(log),

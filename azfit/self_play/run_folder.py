@@ -63,14 +63,14 @@ def init_path(folder: Path) -> Path:
 
 
 def begun(
-    config: SelfPlayConfig, folder: Path, init: Network | None, reasons: Sequence[Choice] = ()
+    config: SelfPlayConfig, folder: Path, init: Network | None, choices: Sequence[Choice] = ()
 ) -> SelfPlayRun:
     """A new run: its config and first network are on disk."""
     init_path(folder).unlink(missing_ok=True)
     if init is not None:
         save_checkpoint(init_path(folder), init)
-    if reasons:
-        text = json.dumps([choice.to_dict() for choice in reasons], indent=1) + "\n"
+    if choices:
+        text = json.dumps([choice.to_dict() for choice in choices], indent=1) + "\n"
         write_atomically(folder / "choices.json", text.encode())
     text = json.dumps(config.to_dict(), indent=1) + "\n"
     write_atomically(folder / "config.json", text.encode())

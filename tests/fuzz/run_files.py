@@ -77,7 +77,7 @@ def check_toml(source: Input, edited: bool) -> bool:
         data = b"\n".join(line.replace(b":", b"=", 1) for line in data.split(b","))
     TOML.write_bytes(data)
     try:
-        config = config_sources.combine(None, TOML, {})
+        config = config_sources.combine(None, TOML, {}).config
     except FadefourError as error:
         return refused(error)
     return same_again(config)
