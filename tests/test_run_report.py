@@ -72,7 +72,12 @@ def test_the_report_is_of_the_whole_run(tmp_path: Path) -> None:
     run = tmp_path / "run"
     ended = run_cli("self-play", "--run", run, *OPTIONS)
     assert ended.code == 0, ended.err
-    assert len(ended.err.splitlines()) == 2, "a line per iteration"
+    plan, iteration, chosen, *lines = ended.err.splitlines()
+    assert plan.startswith("learning drop-3-3-3: 2 iterations, mlp of 8 x 1 (")
+    assert plan.endswith(" parameters), 1 worker")
+    assert iteration.startswith("each iteration: 3 games with 4 simulations per move; ")
+    assert chosen.startswith("chosen: ") and chosen.endswith(f"(why: {run / 'choices.json'})")
+    assert len(lines) == 2, "a line per iteration"
     assert len(ended.out.splitlines()) == 5
     report = json.loads(run_cli("self-play", "--run", run, "--resume", "--json").out)
     lines = lines_of(run)

@@ -124,6 +124,7 @@ def test_game_files_are_kept_as_long_as_their_positions_are(whole: Path) -> None
 def test_a_budget_in_minutes_finishes_the_iteration_under_way() -> None:
     class Run:
         iteration, phase, budget_spent = 0, "play", 0.5
+        has_more = SelfPlayRun.has_more
 
     run = Run()
     ended = []

@@ -94,7 +94,7 @@ def test_a_run_interrupted_and_killed_resumes_to_the_same_end(
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate()
     assert (process.returncode, out) == (130, "")
-    assert [line for line in err.splitlines() if line] == [
+    assert [line for line in err.splitlines() if line][-2:] == [
         f"to continue: fadefour self-play --run {run} --resume",
         "fadefour: interrupted; what was finished is kept",
     ]

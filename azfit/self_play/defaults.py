@@ -49,8 +49,16 @@ class Choice:
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
+    @property
+    def setting(self) -> str:
+        """Option and value, as they would be typed."""
+        name = self.option.replace("_", "-")
+        if isinstance(self.value, bool):
+            return name if self.value else f"no-{name}"
+        return f"{name} {self.value:g}" if isinstance(self.value, float) else f"{name} {self.value}"
+
     def __str__(self) -> str:
-        return f"{self.option.replace('_', '-')} {self.value}: {self.reason}"
+        return f"{self.setting}: {self.reason}"
 
 
 @dataclass(frozen=True)

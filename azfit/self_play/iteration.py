@@ -159,6 +159,10 @@ class PhaseSeconds:
     training: float | None = None
     match: float | None = None
 
+    @property
+    def total(self) -> float:
+        return sum(part or 0.0 for part in (self.play, self.training, self.match))
+
 
 @dataclass(frozen=True)
 class Iteration:

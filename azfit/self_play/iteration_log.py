@@ -98,9 +98,9 @@ class IterationLog:
             self._noted = self._iteration
             self.note(text)
 
-    def note(self, text: str) -> None:
-        """A line that is not part of the progress."""
-        if self._stream is not None:
+    def note(self, text: str | None) -> None:
+        """A line that is not part of the progress; None if there is nothing to say."""
+        if self._stream is not None and text is not None:
             Bar.write(text, file=self._stream)
 
     def write(self, line: Iteration) -> None:
@@ -141,14 +141,13 @@ def summary(line: Iteration) -> str:
     """A finished iteration in at most ``WIDTH`` columns; what matters least is left out first."""
     games, training, match, seconds = line.games, line.training, line.match, line.phase_seconds
     assert games and training and match and seconds and line.elo is not None
-    spent = sum(part or 0.0 for part in (seconds.play, seconds.training, seconds.match))
     digits = len(str(games.played))
     outcomes = (
         f"first won {games.first_wins:{digits}}, second {games.second_wins:{digits}}, "
         f"drawn {games.draws:{digits}}"
     )
     loss, elo = f"loss {training.loss:.3f}", f"Elo {round(line.elo):4}"
-    took, decision = f"{spent:.0f} s", "accepted" if line.accepted else "rejected"
+    took, decision = f"{seconds.total:.0f} s", "accepted" if line.accepted else "rejected"
     score = f"match {score_in_words(match)}"
     parts = [f"iter {line.iteration:3}", outcomes, loss, elo, decision, score, took]
     for least in (took, loss):

@@ -41,6 +41,7 @@ from azfit.self_play.evaluation import decide, evaluate
 from azfit.self_play.game_files import positions_of
 from azfit.self_play.iteration import Iteration
 from azfit.self_play.iteration_log import IterationLog
+from azfit.self_play.plan import Pace, plan_in_words
 from azfit.self_play.run_folder import begun, check_folder, check_memory, explained, resumed
 from azfit.self_play.state import SelfPlayRun
 from azfit.self_play.workers import Workers
@@ -76,8 +77,12 @@ def self_play(
                 Workers(config, cluster, log.note) as workers,
                 PlayAhead(run, workers) as ahead,
             ):
+                for line in plan_in_words(run, choices) if run.has_more else []:
+                    log.note(line)
+                pace = Pace()
                 for _ in iterations(run):
                     iterate(run, workers, ahead, log)
+                    log.note(pace.after(run))
             run.games.discard(run.iteration)  # those of an iteration that time has not sufficed for
             return run
     except (OSError, NoRoomError, MemoryError, RuntimeError) as error:
@@ -92,7 +97,7 @@ def self_play(
 
 def iterations(run: SelfPlayRun) -> Iterator[int]:
     """As many as the budget allows: N means N, and one that is under way is finished."""
-    while run.budget_spent < 1 or run.phase != "play":
+    while run.has_more:
         yield run.iteration
 
 

@@ -95,6 +95,11 @@ class SelfPlayRun:
         assert self.config.minutes is not None
         return self.seconds / (60 * self.config.minutes)
 
+    @property
+    def has_more(self) -> bool:
+        """Whether the budget allows another iteration, or one is under way."""
+        return self.budget_spent < 1 or self.phase != "play"
+
     @contextlib.contextmanager
     def timed(self, phase: str) -> Iterator[None]:
         """Notes how long this phase took, in the line of the iteration."""
