@@ -13,6 +13,7 @@ from tiny_self_play import lines_of
 from workers_here import WorkersHere
 
 import azfit.self_play.loop as module
+from azfit.grading import run_worth
 from azfit.self_play.run_report import RunReport
 
 SMALL = {
@@ -51,6 +52,7 @@ REPORT = RunReport(
 @pytest.fixture(autouse=True)
 def without_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "Workers", WorkersHere)
+    monkeypatch.setattr(run_worth, "SHORTEST_RUN", 1e9)  # tests/test_run_worth.py is about that
 
 
 def test_the_end_of_a_run_is_a_few_readable_lines() -> None:
@@ -78,7 +80,7 @@ def test_the_report_is_of_the_whole_run(tmp_path: Path) -> None:
     assert iteration.startswith("each iteration: 3 games with 4 simulations per move; ")
     assert chosen.startswith("chosen: ") and chosen.endswith(f"(why: {run / 'choices.json'})")
     assert len(lines) == 2, "a line per iteration"
-    assert len(ended.out.splitlines()) == 5
+    assert len(ended.out.splitlines()) == 6
     report = json.loads(run_cli("self-play", "--run", run, "--resume", "--json").out)
     lines = lines_of(run)
     assert report["iterations"] == 2 and report["games"] == 6

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -17,6 +18,11 @@ from azfit.command_options import run_option
 from azfit.loading import checkpoint_path, need_torch, shipped_for
 from solver.command_options import NamedPath, cluster_option, json_option, show
 from solver.errors import InputError
+from solver.wording import duration, one_line
+
+if TYPE_CHECKING:
+    from azfit.self_play.run_report import RunReport
+    from azfit.self_play.state import SelfPlayRun
 
 
 class SelfPlayCommand(click.Command):
@@ -169,9 +175,27 @@ def self_play_command(
             run_name = shlex.quote(str(run_folder))
             click.echo(f"to continue: fadefour self-play --run {run_name} --resume", err=True)
         raise
-    report = report_on(run)
+    report = judged(report_on(run), run, stream)
     show(as_json, report.to_dict(), str(report))
     draw_finished_run(run_folder, sys.stderr)
+
+
+def judged(report: RunReport, run: SelfPlayRun, stream: TextIO | None) -> RunReport:
+    """The report with what the result is worth or, whatever went wrong with that, why it is not
+    known: the run is finished, and nothing may hide its report."""
+    from azfit.grading.run_worth import seconds_to_judge, worth_of_run
+
+    seconds = seconds_to_judge(run.seconds)
+    if not seconds:
+        return replace(report, not_judged="the run was too short to spend time on it")
+    if stream is not None:
+        print(f"judging the result, for about {duration(seconds)}", file=stream, flush=True)
+    try:
+        return replace(report, worth=worth_of_run(run.folder, run.config, seconds))
+    except KeyboardInterrupt:
+        return replace(report, not_judged="interrupted")
+    except Exception as error:
+        return replace(report, not_judged=one_line(error) or type(error).__name__)
 
 
 COMMANDS = [self_play_command]

@@ -37,7 +37,7 @@ def _subject(run: SelfPlayRun) -> str:
 
 def _budget(config: SelfPlayConfig) -> str:
     if config.minutes is not None:
-        return f"{config.minutes:g} minutes"
+        return f"{config.minutes:g} minute{'' if config.minutes == 1 else 's'}"
     assert config.iterations is not None
     return counted(config.iterations, "iteration")
 
@@ -83,7 +83,7 @@ class Pace:
         self._is_said = True
         if config.minutes is not None:
             more = max(1, round((60 * config.minutes - run.seconds) / max(phases.total, 0.01)))
-            rest = f"about {more:,} more fit into the {config.minutes:g} minutes"
+            rest = f"about {more:,} more fit into the {_budget(config)}"
         else:
             assert config.iterations is not None
             more = config.iterations - run.iteration

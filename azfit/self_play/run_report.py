@@ -9,6 +9,7 @@ from typing import Any
 from azfit.checkpoint_header import SUFFIX
 from azfit.self_play.iteration import read_iterations
 from azfit.self_play.state import SelfPlayRun
+from azfit.self_play.worth import Worth
 from azfit.typed_json import to_json
 from solver.wording import counted
 
@@ -33,6 +34,9 @@ class RunReport:
     """After which the best network was accepted; 0: it is the one that the run began with."""
     first_loss: float | None = None
     last_loss: float | None = None
+    worth: Worth | None = None
+    not_judged: str | None = None
+    """Why there is no worth."""
 
     def to_dict(self) -> dict[str, Any]:
         entries: dict[str, Any] = to_json(self)
@@ -53,6 +57,10 @@ class RunReport:
         if not self.best_iteration:
             origin = "no candidate has beaten the first network yet"
         lines.append(f"best network: {self.best} ({origin})")
+        if self.worth is not None:
+            lines += self.worth.lines()
+        elif self.not_judged is not None:
+            lines.append(f"not judged: {self.not_judged}")
         commands = self.next_commands()
         width = max(len(command) for command, _ in commands)
         for label, (command, purpose) in zip(("next:", "     "), commands, strict=True):

@@ -51,12 +51,13 @@ class LabelledSet:
     labels: Sequence[Label]
 
 
-def random_positions(count: int, seed: int) -> list[Scored]:
-    """Positions in play from random games, plies evenly spread; the same for the same seed."""
+def random_positions(count: int, seed: int, first_ply: int = FIRST_PLY) -> list[Scored]:
+    """Positions in play from random games, plies evenly spread from ``first_ply`` on; the same for
+    the same seed."""
     draw = random.Random(seed)
     made: list[Scored] = []
     while len(made) < count:
-        plies, position = draw.randint(FIRST_PLY, LAST_PLY), Connect4Position()
+        plies, position = draw.randint(first_ply, LAST_PLY), Connect4Position()
         while position.plies < plies and not position.is_over:
             position = position.play(draw.choice(position.legal_moves()))
         if not position.is_over:
