@@ -246,6 +246,15 @@ class Network(nn.Module):
         """Boards that differ only in what hide_leaving hides need not all go through the body:
         first [U] are the indices of boards that differ otherwise, and rows [B] says which of
         them each board equals."""
+        features, legal, target = self.seen(planes, first, rows)
+        outputs: Outputs = self.heads(features, legal, target, rows)
+        return outputs
+
+    def seen(
+        self, planes: Tensor, first: Tensor | None = None, rows: Tensor | None = None
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
+        """What the heads are given: features [B, F], or [U, F] with ``first``; legal bool [B, A];
+        and target [B, cells], where each cell has gone, None if boards are taken as they are."""
         flat = planes.flatten(2)
         legal = self.legal(flat)
         shown, target = flat[:, 1:] if self.config.hide_leaving else flat, None
@@ -254,8 +263,7 @@ class Network(nn.Module):
         if self.orientation is not None:
             shown, target = self.orientation(shown)
             target = _spread(target, rows)
-        outputs: Outputs = self.heads(self.dropout(self.body(shown)), legal, target, rows)
-        return outputs
+        return self.dropout(self.body(shown)), legal, target
 
     def legal(self, flat: Tensor) -> Tensor:
         """bool [B, A] from planes [B, P, cells]: cells without a piece, or columns of Connect Four

@@ -5,27 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import torch
-from torch import Tensor
-
-from azfit.network import Network
+from torch import Tensor, nn
 
 # What AdamW keeps of each parameter.
 OPTIMISER_STATE = ("step", "exp_avg", "exp_avg_sq")
 
 
-def network_tensors(name: str, network: Network) -> dict[str, Tensor]:
+def network_tensors(name: str, network: nn.Module) -> dict[str, Tensor]:
     """The weights, each as ``name.weight``."""
     return {f"{name}.{weight}": tensor for weight, tensor in network.state_dict().items()}
 
 
-def restore_network(name: str, network: Network, tensors: Mapping[str, Tensor]) -> None:
+def restore_network(name: str, network: nn.Module, tensors: Mapping[str, Tensor]) -> None:
     """From what ``network_tensors`` gave; RuntimeError if it does not fit."""
     prefix = f"{name}."
     weights = {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
     network.load_state_dict(weights)
 
 
-def optimiser_tensors(network: Network, optimiser: torch.optim.AdamW) -> dict[str, Tensor]:
+def optimiser_tensors(network: nn.Module, optimiser: torch.optim.AdamW) -> dict[str, Tensor]:
     """The state of the network's optimiser; parameters that took no step have none."""
     return {
         f"optimiser.{key}.{name}": torch.as_tensor(value)
@@ -35,7 +33,7 @@ def optimiser_tensors(network: Network, optimiser: torch.optim.AdamW) -> dict[st
 
 
 def restore_optimiser(
-    network: Network, optimiser: torch.optim.AdamW, tensors: Mapping[str, Tensor]
+    network: nn.Module, optimiser: torch.optim.AdamW, tensors: Mapping[str, Tensor]
 ) -> None:
     """From what ``optimiser_tensors`` gave; the optimiser is new. ValueError if it does not fit."""
     for name, parameter in network.named_parameters():

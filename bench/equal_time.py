@@ -67,6 +67,7 @@ TRICKS: dict[str, dict[str, Any]] = {
     "value mix 0.5": {"value_mix": 0.5},
     "surprise 0.5": {"surprise_weight": 0.5},
     "ema 0.999": {"ema": 0.999},
+    "reply 0.15": {"reply_weight": 0.15},
 }
 """What each variant changes. Lower bounds (lcb) and proofs in play cost no training: every network
 is judged with and without them."""

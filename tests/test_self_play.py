@@ -296,8 +296,9 @@ def test_the_buffer_of_a_resumed_run_is_the_same_by_age(whole: Path, tmp_path: P
         {"game": "gomoku-9", "fpu_at_noised_root": False},
         {"game": "connect4", "prove": True, "full_share": 0.5, "full_sims": 30, "fast_sims": 4},
         {"game": "connect4", "search": "gumbel", "sims": 12, "ema": 0.9, "value_mix": 0.5},
+        {"game": "connect4", "reply_weight": 0.15, "full_share": 0.5, "surprise_weight": 0.5},
     ],
-    ids=["connect4", "gomoku", "proofs and caps", "gumbel"],
+    ids=["connect4", "gomoku", "proofs and caps", "gumbel", "replies"],
 )
 def test_the_loop_learns_other_games_and_resumes_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]

@@ -191,6 +191,13 @@ class SelfPlayConfig:
         0,
         1,
     )
+    reply_weight: float = option(
+        0.0,
+        "Weight of predicting the opponent's reply, by a head that only training has; 0.15 is "
+        "KataGo's, 0: no such head.",
+        0,
+        1e3,
+    )
     ema: float = option(
         0.0,
         "Play and save an average of the weights, in which each step keeps this share of the "

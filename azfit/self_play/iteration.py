@@ -106,6 +106,8 @@ class Training:
     learning_rate: float | None = None
     value: float | None = None
     """With --value-mix: mean square of the predicted win - loss minus the search's value."""
+    reply: float | None = None
+    """With --reply-weight: cross-entropy of the opponent's reply, 0 where it is not known."""
 
 
 @dataclass(frozen=True)

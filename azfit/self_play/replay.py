@@ -39,6 +39,18 @@ class ReplayBatch:
     """int8 [B]: 0 the first player to move, 1 the second."""
     values: NDArray[np.float32] | None = None
     """float32 [B]: the value that the search gave the position, -1 to 1."""
+    replies: NDArray[np.float32] | None = None
+    """float32 [B, actions]: the policy of the next position of the game, all 0 if it is not
+    learned or there is none; None if it was not asked for."""
+
+
+def _to_reply(counts: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """For each learned position of a game, of which each ply enters ``counts`` times: how many
+    places further the first one of the next ply is; 0 if the next ply is not learned."""
+    ends = np.cumsum(counts, dtype=np.int64)
+    further = np.repeat(ends, counts) - np.arange(ends[-1] if len(ends) else 0)
+    is_next_learned = np.append(counts[1:] > 0, False)
+    return np.where(np.repeat(is_next_learned, counts), further, 0).astype(np.uint8)
 
 
 class ReplayBuffer:
@@ -55,13 +67,16 @@ class ReplayBuffer:
         self.wdl: NDArray[np.int8] = np.empty(0, np.int8)
         self.left: NDArray[np.int16] = np.empty(0, np.int16)
         self.values: NDArray[np.float32] = np.empty(0, np.float32)
+        self.to_reply: NDArray[np.uint8] = np.empty(0, np.uint8)
+        """How many places further the next position of the game is; 0 if it is not learned. It is
+        newer, so it stays in the ring as long as this one."""
 
     def _grow(self, wanted: int) -> None:
         """Memory as it is needed: a buffer of half a million is seldom full at first."""
         if wanted <= self._room:
             return
         self._room = min(self.capacity, max(wanted, 2 * self._room, 1 << 12))
-        for name in ("codes", "visits", "wdl", "left", "values"):
+        for name in ("codes", "visits", "wdl", "left", "values", "to_reply"):
             old = getattr(self, name)
             new = np.empty((self._room, *old.shape[1:]), old.dtype)
             new[: self.size] = old[: self.size]
@@ -79,6 +94,7 @@ class ReplayBuffer:
         self.wdl[places] = episode.wdl[late]
         self.left[places] = episode.left[late]
         self.values[places] = episode.values[late]
+        self.to_reply[places] = _to_reply(episode.counts)[len(plies) - count :]
         self.added += count
         self.size = min(self.capacity, self.size + count)
 
@@ -120,25 +136,37 @@ class ReplayBuffer:
         ]
         return random.permutation(np.concatenate(drawn))
 
-    def batch(self, places: Rows, random: np.random.Generator | None = None) -> ReplayBatch:
-        """These positions; each carried by a random symmetry if ``random`` is given."""
+    def batch(
+        self, places: Rows, random: np.random.Generator | None = None, replies: bool = False
+    ) -> ReplayBatch:
+        """These positions; each, and what is learned with it, carried by a random symmetry if
+        ``random`` is given. replies: with the policies of the next positions."""
         game, count = self.game, len(places)
         transforms = None
         if random is not None:
             transforms = random.integers(game.symmetries, size=count).astype(np.uint8)
         codes = self.codes[places]
-        visits = self.visits[places].astype(np.float32)
-        policy = visits / visits.sum(axis=1, keepdims=True)
-        if transforms is not None:
-            policy = game.carry_policy(policy, transforms)
         return ReplayBatch(
             game.planes(game.decode(codes), transforms),
-            policy,
+            self._policy(places, transforms),
             self.wdl[places].astype(np.int64),
             self.left[places].astype(np.int64),
             codes[:, -1],
             self.values[places],
+            self._replies(places, transforms) if replies else None,
         )
+
+    def _policy(self, places: Rows, transforms: NDArray[np.uint8] | None) -> NDArray[np.float32]:
+        """float32 [B, actions]: shares of the visits, on boards that were carried so."""
+        visits = self.visits[places].astype(np.float32)
+        policy: NDArray[np.float32] = visits / visits.sum(axis=1, keepdims=True)
+        return policy if transforms is None else self.game.carry_policy(policy, transforms)
+
+    def _replies(self, places: Rows, transforms: NDArray[np.uint8] | None) -> NDArray[np.float32]:
+        """A game has the same orientation throughout, so a reply is carried as its position is."""
+        further = self.to_reply[places].astype(np.int64)
+        replies = self._policy((places + further) % self.capacity, transforms)
+        return np.where(further[:, None] > 0, replies, np.float32(0))
 
     def outcomes(self) -> BufferOutcomes:
         """How the games behind the positions ended, by side to move."""

@@ -24,6 +24,7 @@ from azfit.self_play.iteration import Training
 from azfit.self_play.iteration_log import IterationLog
 from azfit.self_play.play_games import game_seed
 from azfit.self_play.replay import ReplayBatch, ReplayBuffer
+from azfit.self_play.reply import ReplyHead, reply_loss
 from azfit.torch_threads import Pace
 from solver.errors import FadefourError
 
@@ -32,11 +33,13 @@ LEARNED_SAMPLE, LEARNED_DRAW = 4096, 100
 
 
 class Trainer:
-    """A candidate, its optimiser and, with --ema, the average of its weights."""
+    """A candidate, its optimiser and, with --ema, the average of its weights, with --reply-weight
+    the head that predicts replies."""
 
     def __init__(self, candidate: Network, config: SelfPlayConfig) -> None:
         self.candidate, self._config, self._pace = candidate, config, Pace()
         self._average = copy_of(candidate) if config.ema else None
+        self._reply = ReplyHead(candidate) if config.reply_weight else None
         self.optimiser = self._new_optimiser()
 
     def _new_optimiser(self) -> torch.optim.AdamW:
@@ -44,6 +47,8 @@ class Trainer:
         named = list(self.candidate.named_parameters())
         head = [p for name, p in named if name.startswith("heads.policy.")]
         others = [p for name, p in named if not name.startswith("heads.policy.")]
+        if self._reply is not None:
+            others += self._reply.parameters()
         groups = [{"params": others, "scale": 1.0}]
         if head:
             groups.append({"params": head, "scale": self._config.policy_lr_scale})
@@ -57,7 +62,8 @@ class Trainer:
         return self.candidate if self._average is None else self._average
 
     def restart(self, network: Network) -> None:
-        """The candidate takes the weights of this network; its optimiser starts afresh."""
+        """The candidate takes the weights of this network; its optimiser starts afresh. A head for
+        replies stays as it is: no network has one to go back to."""
         self.candidate.load_state_dict(network.state_dict())
         if self._average is not None:
             self._average.load_state_dict(network.state_dict())
@@ -104,7 +110,8 @@ class Trainer:
     def step(self, batch: ReplayBatch) -> Metrics:
         """Learns from one batch; the loss before it, and its parts."""
         targets = self._targets(batch)
-        outputs = self.candidate(targets.planes)
+        features, legal, target = self.candidate.seen(targets.planes)
+        outputs = self.candidate.heads(features, legal, target)
         parts = losses(outputs, targets, self._config)
         total = total_loss(parts, self._config)
         mix = self._config.value_mix
@@ -112,9 +119,16 @@ class Trainer:
             assert batch.values is not None
             parts["value"] = value_loss(outputs.wdl, torch.from_numpy(batch.values))
             total = total + self._config.wdl_weight * mix * (parts["value"] - parts["wdl"])
+        trained = list(self.candidate.parameters())
+        if self._reply is not None:
+            assert batch.replies is not None
+            replies = torch.from_numpy(batch.replies)
+            parts["reply"] = reply_loss(self._reply(features, target), replies)
+            total = total + self._config.reply_weight * parts["reply"]
+            trained += self._reply.parameters()
         self.optimiser.zero_grad(set_to_none=True)
         total.backward()  # type: ignore[no-untyped-call]
-        torch.nn.utils.clip_grad_norm_(self.candidate.parameters(), self._config.clip)
+        torch.nn.utils.clip_grad_norm_(trained, self._config.clip)
         self.optimiser.step()
         self._follow()
         values = {name: float(value.detach()) for name, value in parts.items()}
@@ -161,7 +175,11 @@ class Trainer:
         weights = network_tensors("candidate", self.candidate)
         if self._average is not None:
             weights |= network_tensors("average", self._average)
-        return weights | optimiser_tensors(self.candidate, self.optimiser)
+        weights |= optimiser_tensors(self.candidate, self.optimiser)
+        if self._reply is not None:
+            weights |= network_tensors("training", self._reply)
+            weights |= optimiser_tensors(self._reply, self.optimiser)
+        return weights
 
     def take_up(self, tensors: dict[str, Tensor]) -> None:
         """What ``tensors`` gave."""
@@ -170,6 +188,9 @@ class Trainer:
             restore_network("average", self._average, tensors)
         self.optimiser = self._new_optimiser()
         restore_optimiser(self.candidate, self.optimiser, tensors)
+        if self._reply is not None:
+            restore_network("training", self._reply, tensors)
+            restore_optimiser(self._reply, self.optimiser, tensors)
 
 
 def average_kept(ema: float, steps: int) -> float:
@@ -190,7 +211,8 @@ def batches(
     for _ in range(config.epochs):
         epoch = buffer.epoch(config.drawn_of(buffer.size), random, config.balance_sampling)
         for places in np.array_split(epoch, config.steps_of(buffer.size)):
-            yield buffer.batch(places, random if config.augment else None)
+            turned = random if config.augment else None
+            yield buffer.batch(places, turned, replies=config.reply_weight > 0)
 
 
 def diverged(
