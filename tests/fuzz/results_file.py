@@ -48,7 +48,7 @@ def check(data: bytes) -> bool:
     options, variant = source.byte(), VARIANTS[source.below(len(VARIANTS))]
     folder = variant.beside if options & BESIDE_TABLE else variant.alone
     path = results_path(folder, variant.rules)
-    content = changed(variant.right, source)
+    content = summed = changed(variant.right, source)
     text = edited_json(variant.counts, source) if options & EDITED_COUNTS else None
     forge(path, content, "results", variant.rules, variant.counts, text)
     if not options & FITTING_SUMS:
@@ -57,7 +57,8 @@ def check(data: bytes) -> bool:
         verification = verify_folder(folder, variant.rules, threads=1)
         assert all(problem.isprintable() for problem in verification.problems)
         assert not verification.ok or text is not None or consistent(variant, content, options)
-        if content == variant.right and text is None:
+        # A second change may undo the first, under the checksums of the first.
+        if content == summed == variant.right and text is None:
             assert verification.ok, verification.problems
     try:
         with ResultsTable(path, variant.rules) as table:
