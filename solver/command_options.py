@@ -110,14 +110,14 @@ def gomoku_options(command: Command) -> Command:
             type=WholeNumber(1, MOST_NODES),
             default=NODES,
             show_default=True,
-            help="gomoku: limit of each search; what it leaves open is said.",
+            help="gomoku: node limit of each search; the report says what remains unknown.",
         ),
         click.option(
             "--plies",
             type=WholeNumber(1, MOST_PLIES),
             default=PLIES,
             show_default=True,
-            help="gomoku: bound of wins by fours and threes.",
+            help="gomoku: longest win by fours and threes to look for.",
         ),
         click.option(
             "--size",

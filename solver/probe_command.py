@@ -63,13 +63,13 @@ def probe_command(
     """Show the result of POSITION, its plies, and every move, best first.
 
     A position is X's queue, Y's queue, oldest piece first, and the side to move; - for no pieces.
-    A move's plies count from the position and include the move. Of equal moves, those to which
-    most replies are mistakes come first. A Connect Four position is the sequence of columns
+    A move's plies count from the position and include the move. Among equal moves, those with the
+    most mistaken replies come first. A Connect Four position is the sequence of columns
     played, 1 to 7, or - for none; it is looked up in the opening book or solved on the spot.
 
-    A Gomoku position is the sequence of cells played. Shown is whether the side to move wins by
-    fours, or by fours and open threes within --plies, with the line; and if not, what the opponent
-    threatens and which moves stop it. Such wins are proved; quieter ones are not looked for.
+    A Gomoku position is the sequence of cells played. The report says whether the side to move wins
+    by fours, or by fours and open threes within --plies, with the line; if not, what the opponent
+    threatens and which moves stop it. Such wins are proved; quieter wins are not looked for.
 
     \b
     Examples:

@@ -19,7 +19,7 @@ data_option = click.option(
     default="data",
     show_default=True,
     type=NamedPath(file_okay=False),
-    help="Folder of the solved table, by which right moves are known.",
+    help="Folder of the solved table, which tells the right moves.",
 )
 
 

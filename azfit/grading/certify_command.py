@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     "--check",
     "certificate_file",
     type=NamedPath(),
-    help="Verify this certificate again ('shipped': that of fadefour's own network); with "
+    help="Verify this certificate again ('shipped': the one for fadefour's own network); with "
     "CHECKPOINT, also that its moves are the network's.",
 )
 @click.option(

@@ -114,13 +114,13 @@ def grade_command(
 ) -> None:
     """Grade networks exactly, over every position or a sample.
 
-    Several networks are also compared side by side. A Connect Four network is graded on sets of
-    positions: those of --sets, or those in FADEFOUR_CONNECT4_SETS, or else random ones, 500 or as
-    many as --sample says. The solver finds the right moves once and keeps them in --data.
+    Several networks are also compared side by side. A Connect Four network is graded on the sets
+    of positions given by --sets, else on those in FADEFOUR_CONNECT4_SETS, else on random positions
+    (--sample, 500 by default). The solver finds the right moves once and keeps them in --data.
 
-    A Gomoku network is graded where something is forced: does it take its forced wins, and stop
-    those of its opponent? Positions are those of --in-play games against itself (20) and --sample
-    of random play (500).
+    A Gomoku network is graded on positions where something is forced: does it take its forced
+    wins, and stop its opponent's? They come from its games against itself (--in-play, 20 by
+    default) and from random play (--sample, 500 by default).
 
     \b
     Examples:

@@ -110,8 +110,8 @@ LATEST_FIRST_PLY = 30
 @click.option(
     "--first-ply",
     type=WholeNumber(0, LATEST_FIRST_PLY),
-    help="Connect Four: the earliest ply to search for labels. With every ply earlier a label takes"
-    " 1.5 to 2 times as long. The opening book's positions are taught in any case.  [default: 6]",
+    help="Connect Four: the earliest ply to search for labels. Each ply earlier takes 1.5 to 2 "
+    "times as long per label. The opening book's positions are taught in any case.  [default: 6]",
 )
 @click.option(
     "--workers",
@@ -148,13 +148,13 @@ def train_command(
 ) -> None:
     """Train a network from the exact table, or for Connect Four from its solver.
 
-    Connect Four positions are labelled exactly, in worker processes, before training begins, and
-    kept in --data: what is there is not labelled again, and an interrupted labelling continues.
-    The opening book, random positions, games with mistakes and, with --games-of, games of
-    self-play; none of the sets in FADEFOUR_CONNECT4_SETS.
+    For Connect Four, worker processes label positions exactly before training begins and keep the
+    labels in --data. Nothing is labelled twice, and an interrupted labelling continues. Positions
+    come from the opening book, random play, games with mistakes and, with --games-of, self-play;
+    those of the sets in FADEFOUR_CONNECT4_SETS are left out.
 
-    Ctrl-C loses nothing, and a crash about a minute of work; --resume continues exactly. The number
-    of threads is measured when a run begins, unless --threads is given, and kept from then on.
+    Ctrl-C loses nothing, and a crash about a minute of work; --resume continues exactly. Without
+    --threads, a run measures the best number of threads when it begins, and then keeps it.
 
     \b
     Examples:

@@ -48,8 +48,7 @@ MOST_GAMES = 10_000
 )
 @click.option(
     "--position",
-    help="Start from this position, written as for 'probe'; of gomoku the moves, 'h8 g7'.  "
-    "[default: the start]",
+    help="Start from this position, written as for 'probe'.  [default: the start]",
 )
 @click.option("--size", type=int, help="gomoku: board side.  [default: 15, or the network's]")
 @variant_options

@@ -83,7 +83,7 @@ class NumberOrWord(click.types.IntParamType):
 @click.option(
     "--game",
     type=click.Choice(["drop", "connect4", "gomoku"]),
-    help="Game to learn.  [default: drop, or that of --init]",
+    help="Game to learn.  [default: drop, or the game of --init]",
 )
 @click.option("--n", type=int, help="drop: board side.  [default: 4]")
 @click.option("--m", type=int, help="drop: pieces each player may have.  [default: 4]")
@@ -97,8 +97,8 @@ class NumberOrWord(click.types.IntParamType):
     "--preset",
     type=click.Choice(["quick", "strong", "historical"]),
     help="quick (10 iterations of 20 games) and strong (100 of 300 games, 400 simulations, 6 "
-    "blocks) change these of the defaults below; historical has its own defaults, given below "
-    "where they differ.  [default: none, all by game, budget and cores]",
+    "blocks) change just these of the defaults below; historical has its own defaults, given "
+    "below where they differ.  [default: none; all options by game, budget and cores]",
 )
 @click.option(
     "--config",

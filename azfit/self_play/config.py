@@ -75,7 +75,7 @@ class SelfPlayConfig:
         "With --full-share below 1: simulations of a full search.",
         1,
         1_000_000,
-        shown="that of --sims",
+        shown="same as --sims",
     )
     fast_sims: int | None = option(
         None,
@@ -160,8 +160,8 @@ class SelfPlayConfig:
     )
     surprise_weight: float = option(
         0.0,
-        "Share of the samples that go to positions by how far the search's target is from the "
-        "network's policy; 0.5 is KataGo's, 0 learns every position once.",
+        "Share of the samples given to positions in proportion to how far the search's target is "
+        "from the network's policy; KataGo uses 0.5; with 0, every position is learned once.",
         0,
         1,
     )
@@ -187,21 +187,21 @@ class SelfPlayConfig:
     wdl_weight: float = option(1.0, "Weight of the win/draw/loss loss.", 0, 1e3)
     value_mix: float = option(
         0.0,
-        "Share of the search's value in what the value learns; the rest is how the game ended.",
+        "Share of the search's value in the value target; the rest is the outcome of the game.",
         0,
         1,
     )
     reply_weight: float = option(
         0.0,
-        "Weight of predicting the opponent's reply, by a head that only training has; 0.15 is "
-        "KataGo's, 0: no such head.",
+        "Weight of predicting the opponent's reply, with a head used only in training; KataGo "
+        "uses 0.15; with 0 there is no such head.",
         0,
         1e3,
     )
     ema: float = option(
         0.0,
-        "Play and save an average of the weights, in which each step keeps this share of the "
-        "average before it; 0: the weights themselves.",
+        "Play and save a moving average of the weights; each step keeps this share of the previous "
+        "average. 0 uses the weights themselves.",
         0,
         0.99999,
     )
@@ -211,8 +211,8 @@ class SelfPlayConfig:
     # ---- evaluation -------------------------------------------------------------
     lcb: float = option(
         0.0,
-        "In matches play the move with the highest lower bound, this many standard errors below "
-        "its value; 0: the most visited move.",
+        "In matches, play the move with the highest lower bound, this many standard errors below "
+        "its value; 0 plays the most visited move.",
         0,
         100,
     )

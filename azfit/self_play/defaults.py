@@ -16,23 +16,23 @@ AIMED_ITERATIONS = 25
 
 
 IN_WORDS = {
-    "sims": "100; drop 3 x 3 50, gomoku 100 to 500 by size",
+    "sims": "100; drop 50 if n m <= 9; gomoku 100 to 500 by size",
     "fpu_at_noised_root": "on; gomoku off",
     "temp_moves": "drop 10, connect4 42, gomoku 12",
     "games_per_iteration": "by game and budget",
     "random_plies": "0; connect4 12",
     "parallel_games": "by game, budget and workers",
-    "workers": "cores; drop 3 x 3 1",
+    "workers": "cores; drop 1 if n m <= 9",
     "buffer": "500000; connect4 by budget",
-    "replay_ratio": "0.5; drop 3 x 3 1.0, connect4 by budget",
-    "epochs": "1; drop 3 x 3 and gomoku 2",
-    "batch_size": "512; drop 3 x 3 and gomoku 128",
+    "replay_ratio": "0.5; drop 1.0 if n m <= 9; connect4 by budget",
+    "epochs": "1; drop 2 if n m <= 9; gomoku 2",
+    "batch_size": "512; drop 128 if n m <= 9; gomoku 128",
     "policy_lr_scale": "1.0",
     "dropout": "0.0",
     "gate": "off",
     "eval_games": "2; connect4 4, gomoku 10; with --gate 50",
     "pool_games": "0; connect4 2; with --gate 10",
-    "width": "drop 256, drop 3 x 3 64, others 32",
+    "width": "drop 256, or 64 if n m <= 9; others 32",
     "blocks": "drop 2, connect4 3, gomoku 2",
 }
 """The options that are chosen for some game, as --help gives their defaults."""

@@ -54,10 +54,10 @@ def book_command(
 ) -> None:
     """Show, make or check the Connect Four opening book.
 
-    Everything that solves Connect Four asks the book first: the one in --data if it knows more than
-    the one that comes with fadefour, else that. Making one may be interrupted at any time; the same
-    command continues. A book of six plies takes three to five hours of a core; the command says how
-    much is left.
+    Everything that solves Connect Four looks in the book first: the one in --data if it knows more
+    than the one that comes with fadefour, else the latter. You may interrupt the making of a book
+    at any time; the same command continues. A book of six plies takes three to five hours on one
+    core; the command says how much is left.
 
     \b
     Examples:
