@@ -11,6 +11,10 @@ KERNEL_SOURCES := $(wildcard csrc/*.c csrc/*.h) csrc/build.py setup.py pyproject
 .PHONY: test quick coverage lint sanitize sanitize-native sanitize-scalar tsan fuzz torture
 .DEFAULT_GOAL := solve
 
+# What Python compiles is kept, whatever the shell says: a process of the tests would spend ten
+# seconds on compiling all of them, and every command that it starts a part of a second.
+export PYTHONDONTWRITEBYTECODE :=
+
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
@@ -46,9 +50,10 @@ solve: build
 	$(BIN)/fadefour verify --data $(DATA)
 	$(BIN)/fadefour summary --data $(DATA)
 
-# In as many processes as there are cores; one that has no more to do takes tests from another, so
-# that a file's tests stay together for most of the time. For one test or a debugger, plain pytest.
-PARALLEL := -n auto --dist worksteal
+# In half as many processes again as there are cores, for some tests wait for other processes; one
+# that has no more to do takes tests from another, so that a file's tests stay together for most of
+# the time. For one test or a debugger, plain pytest.
+PARALLEL := -n $(shell echo $$(( ($$(nproc) * 3 + 1) / 2 ))) --dist worksteal
 test: $(VENV)/tests.installed
 	$(BIN)/python -m pytest -q $(PARALLEL)
 

@@ -94,6 +94,12 @@ class Nodes:
         self.nodes.remove(node)
         self._cluster.remove_node(node, allow_graceful=False)
 
+    def take_out(self, node: Any) -> None:
+        """It leaves, and the head knows at once: a node that is killed is waited for by whoever
+        comes next, for the seconds in which the head has not noticed."""
+        self.nodes.remove(node)
+        self._cluster.remove_node(node, allow_graceful=True)
+
     def kill_head(self) -> None:
         self._cluster.head_node.kill_all_processes(check_alive=False, allow_graceful=False)
 

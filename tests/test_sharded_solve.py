@@ -6,9 +6,9 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from itertools import pairwise
-import time
 from pathlib import Path
 from typing import Any
 
