@@ -20,6 +20,7 @@ import blank_curves
 import brute_force
 import numpy as np
 import pytest
+import slow
 from kills import Killer
 from plain_records import TRUTH, Pair, Record, claim_of, encode, least_image, sides_of
 
@@ -37,6 +38,13 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 KilledAtLine = Callable[[int, ModuleType, Callable[[], object]], bool]
 MadeOnce = Callable[[str, Callable[[Path], object]], Path]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if not slow.ASKED_FOR:
+        for item in items:
+            if item.get_closest_marker("slow") is not None:
+                item.add_marker(pytest.mark.skip("minutes: set FADEFOUR_SLOW_TESTS=1"))
 
 
 class Outcome(NamedTuple):

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 # Read when Ray is imported: loopback addresses are kept, nothing is reported, the dead are noticed,
-# and workers do not wait for all else that the machine does.
+# and workers neither wait for all else that the machine does nor are killed for the memory it uses.
 SETTINGS = {
     "RAY_worker_niceness": "0",
+    "RAY_memory_monitor_refresh_ms": "0",
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_health_check_initial_delay_ms": "500",

@@ -34,7 +34,7 @@ from plain_records import (
     least_image,
     read_records,
 )
-from slow import ASKED_FOR
+from slow import ASKED_FOR, more
 
 from solver import (
     NoRoomError,
@@ -279,6 +279,7 @@ def no_sync(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", lambda handle: None)
 
 
+@more
 def test_any_kind_of_byte_in_place_of_any_other_is_refused(
     solved33: Path, tmp_path: Path, fadefour: Callable[..., Any], no_sync: None
 ) -> None:
@@ -366,6 +367,7 @@ def changed_records(path: Path) -> Iterator[tuple[str, bytes, dict[str, Any]]]:
                 yield f"{SIDES[side]}: {value} -> {other} in record {place}", data, recounted
 
 
+@more
 @pytest.mark.parametrize("case", KEPT)
 def test_any_result_in_place_of_any_other_in_a_record_is_refused(
     solved33: Path,

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 import uvicorn
 from hostile_requests import Request, random_request
-from slow import ASKED_FOR
+from slow import ASKED_FOR, more
 from web_server import InProcess, ServerProcess
 
 from azfit.web import protocol
@@ -71,6 +71,7 @@ def check_answer(request: Request, answer: Any) -> None:
         json.loads(answer.body)
 
 
+@more
 @pytest.mark.timeout(3_600)
 def test_random_and_hostile_requests(web_data: Path, web_runs: Path) -> None:
     """4,000 in the ordinary suite, 100,000 with FADEFOUR_SLOW_TESTS=1."""
@@ -122,6 +123,7 @@ async def status_over(port: int, request: Request, waits: float = 3.0) -> int | 
         writer.close()
 
 
+@more
 @pytest.mark.timeout(3_600)
 def test_random_and_hostile_requests_over_connections(web_data: Path, web_runs: Path) -> None:
     """A part of them, over real connections: clients that wait for a moment and then leave."""
@@ -363,6 +365,7 @@ def get(path: str) -> bytes:
     return f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
 
 
+@more
 def test_200_connections_at_once(web_server: ServerProcess) -> None:
     """With 3 requests each in a round, 12 with FADEFOUR_SLOW_TESTS=1."""
     each = 12 if ASKED_FOR else 3
