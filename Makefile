@@ -8,8 +8,12 @@ DATA   ?= data
 KERNEL_SOURCES := $(wildcard csrc/*.c csrc/*.h) csrc/build.py setup.py pyproject.toml constraints.txt
 
 .PHONY: build solve serve plot parquet learn openspiel pettingzoo cluster wheel bench clean wheel-aarch64
-.PHONY: test quick coverage lint sanitize sanitize-native sanitize-scalar tsan fuzz torture
+.PHONY: test test-slow quick coverage lint sanitize sanitize-native sanitize-scalar tsan fuzz torture
 .DEFAULT_GOAL := solve
+
+# What Python compiles is kept, whatever the shell says: a process of the tests would spend ten
+# seconds on compiling all of them, and every command that it starts a part of a second.
+export PYTHONDONTWRITEBYTECODE :=
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -46,11 +50,16 @@ solve: build
 	$(BIN)/fadefour verify --data $(DATA)
 	$(BIN)/fadefour summary --data $(DATA)
 
-# In as many processes as there are cores; one that has no more to do takes tests from another, so
-# that a file's tests stay together for most of the time. For one test or a debugger, plain pytest.
-PARALLEL := -n auto --dist worksteal
+# In half as many processes again as there are cores, for some tests wait for other processes; one
+# that has no more to do takes tests from another, so that a file's tests stay together for most of
+# the time. For one test or a debugger, plain pytest.
+PARALLEL := -n $(shell echo $$(( ($$(nproc) * 3 + 1) / 2 ))) --dist worksteal
 test: $(VENV)/tests.installed
 	$(BIN)/python -m pytest -q $(PARALLEL)
+
+# What takes minutes, and of some other tests far more of the same: tests/slow.py. Not part of CI.
+test-slow: $(VENV)/tests.installed
+	FADEFOUR_SLOW_TESTS=1 $(BIN)/python -m pytest -q $(PARALLEL) -m "slow or more"
 
 # A developer's loop: of every room the files that find most in a second. Left out is what takes
 # long (training, browsers, other processes, hostile input) and, by name, what takes long in them.
@@ -79,8 +88,10 @@ endef
 INSTRUMENTED_TESTS := ../../$(BIN)/python -m pytest -q -x --capture=no -p no:cacheprovider -n 2
 
 # AddressSanitizer and UBSan, with the tests that drive the kernels hardest; Python leaks on
-# purpose. Once with all instructions of this machine, once with none beyond plain C.
-SANITIZED := -O1 -g -std=c11 -Wall -Wextra -Werror -fsanitize=address,undefined \
+# purpose. Once with all instructions of this machine, once with none beyond plain C. Lines are all
+# that a report shows of debugging information, and no test needs pointers to be followed: without
+# both, results_settle.c compiles in a third of the time.
+SANITIZED := -O1 -g1 -fno-tree-pta -std=c11 -Wall -Wextra -Werror -fsanitize=address,undefined \
              -fno-sanitize-recover=all -fno-omit-frame-pointer
 SANITIZED_native := $(SANITIZED) -march=native
 SANITIZED_scalar := $(SANITIZED) -DFF_SCALAR

@@ -115,6 +115,7 @@ def build_in_place() -> None:
     distribution.finalize_options()  # cffi adds the modules
     command = distribution.get_command_obj("build_ext")
     command.inplace = command.force = True  # whatever flags the last build had
+    command.parallel = len(INTERFACES)  # modules at a time
     distribution.run_command("build_ext")
 
 

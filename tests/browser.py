@@ -64,7 +64,7 @@ def opened_browser() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of self-play with metrics, games and a network."""
+    """A run of self-play with metrics, games and a network, for tests that change it."""
     folder = tmp_path_factory.mktemp("runs")
     write_run(folder / "small")
     return folder
@@ -81,7 +81,7 @@ def write_run(run: Path, iterations: int = 12) -> None:
 
 @pytest.fixture(scope="module")
 def server(web_data: Path, runs: Path) -> Iterator[str]:
-    """The address of a server as ``fadefour serve`` starts it."""
+    """The address of a server as ``fadefour serve`` starts it, of that folder."""
     need_browser()
     from web_server import ServerProcess
 

@@ -18,7 +18,9 @@ from typing import Any, NamedTuple
 
 import blank_curves
 import brute_force
+import numpy as np
 import pytest
+import slow
 from kills import Killer
 from plain_records import TRUTH, Pair, Record, claim_of, encode, least_image, sides_of
 
@@ -36,6 +38,13 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 KilledAtLine = Callable[[int, ModuleType, Callable[[], object]], bool]
 MadeOnce = Callable[[str, Callable[[Path], object]], Path]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if not slow.ASKED_FOR:
+        for item in items:
+            if item.get_closest_marker("slow") is not None:
+                item.add_marker(pytest.mark.skip("minutes: set FADEFOUR_SLOW_TESTS=1"))
 
 
 class Outcome(NamedTuple):
@@ -172,15 +181,22 @@ def table33(solved33: Path, rules33: Rules) -> DenseTable:
 
 
 @pytest.fixture(scope="session")
-def solution44() -> Solution:
-    """D(4, 4, 4), solved once for the whole session, by two threads."""
-    return solve(Rules(4, 4, 4), threads=2)
+def solved44(made_once: MadeOnce) -> Path:
+    """A folder with the table of D(4, 4, 4), solved by two threads. Read only."""
+
+    def solve_and_write(folder: Path) -> None:
+        solution = solve(Rules(), threads=2)
+        write_table(folder, solution)
+        np.save(folder / "counts.npy", solution.counts)
+
+    return made_once("solved44", solve_and_write)
 
 
 @pytest.fixture(scope="session")
-def solved44(made_once: MadeOnce) -> Path:
-    """A folder with the table of D(4, 4, 4). Read only."""
-    return made_once("solved44", lambda folder: write_table(folder, solve(Rules(), threads=2)))
+def solution44(solved44: Path) -> Solution:
+    """D(4, 4, 4) as it was solved. Read only."""
+    table = np.memmap(table_path(solved44, Rules()), np.uint8, "r")
+    return Solution(Rules(), table, np.load(solved44 / "counts.npy"))
 
 
 @pytest.fixture(scope="session")
@@ -222,25 +238,48 @@ def without_waiting_for_the_disk() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def web_data(
-    solved33: Path, solution44: Solution, tmp_path_factory: pytest.TempPathFactory
-) -> Path:
+def web_data(solved33: Path, solved44: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with D(3, 3, 3), table and game tree, the table of D(4, 4, 4), and the scores of
     some Connect Four openings."""
     from web_folders import write_openings
 
     folder = Path(shutil.copytree(solved33, tmp_path_factory.mktemp("web") / "data"))
-    write_table(folder, solution44)
+    table = table_path(solved44, Rules())
+    for name in (table.name, f"{table.name}.json"):
+        os.link(solved44 / name, folder / name)
     write_openings(folder)
     return folder
 
 
 @pytest.fixture(scope="session")
-def web_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def web_runs(made_once: MadeOnce, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of runs of both kinds, with networks of all games."""
     from web_folders import write_runs
 
-    return write_runs(tmp_path_factory.mktemp("web") / "runs")
+    made = made_once("web_runs", lambda folder: write_runs(folder / "runs")) / "runs"
+    return Path(shutil.copytree(made, tmp_path_factory.mktemp("web") / "runs"))
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of self-play with metrics, games and a network, for tests of the page that leave it as
+    it is; others import a folder of their own."""
+    from browser import write_run
+
+    folder = tmp_path_factory.mktemp("runs")
+    write_run(folder / "small")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def server(web_data: Path, runs: Path) -> Iterator[str]:
+    """The address of a server for the page, of one process for all tests that leave it as it is."""
+    from browser import need_browser
+    from web_server import ServerProcess
+
+    need_browser()
+    with ServerProcess(web_data, runs) as process:
+        yield process.url
 
 
 @pytest.fixture(scope="session")

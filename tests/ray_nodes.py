@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 # Read when Ray is imported: loopback addresses are kept, nothing is reported, the dead are noticed,
-# and workers do not wait for all else that the machine does.
+# and workers neither wait for all else that the machine does nor are killed for the memory it uses.
 SETTINGS = {
     "RAY_worker_niceness": "0",
+    "RAY_memory_monitor_refresh_ms": "0",
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_health_check_initial_delay_ms": "500",
@@ -93,6 +94,12 @@ class Nodes:
         """As if its plug were pulled."""
         self.nodes.remove(node)
         self._cluster.remove_node(node, allow_graceful=False)
+
+    def take_out(self, node: Any) -> None:
+        """It leaves, and the head knows at once: a node that is killed is waited for by whoever
+        comes next, for the seconds in which the head has not noticed."""
+        self.nodes.remove(node)
+        self._cluster.remove_node(node, allow_graceful=True)
 
     def kill_head(self) -> None:
         self._cluster.head_node.kill_all_processes(check_alive=False, allow_graceful=False)

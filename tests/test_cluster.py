@@ -91,7 +91,7 @@ def test_games_and_matches_are_those_of_one_process_though_a_node_dies_and_one_j
             assert time.monotonic() < deadline, reports
             assert collected(workers.play_games(GAMES, 0, "best")) == games
         assert workers.replaced <= 3  # where Ray took its time to notice
-        nodes.kill(nodes.nodes[-1])
+        nodes.take_out(nodes.nodes[-1])
 
 
 def comparable(run: Path) -> Any:
@@ -222,7 +222,7 @@ def test_a_node_with_another_fadefour_is_refused_with_both_versions(
         with pytest.raises(InputError) as refused, Workers(CONFIG, nodes.address):
             pass
     finally:
-        nodes.kill(other)
+        nodes.take_out(other)
     assert str(refused.value) == (
         f"--cluster {nodes.address}: fadefour {solver.__version__} runs here and fadefour 0.0.1 on "
         "127.0.0.1: install the same version on all machines of the cluster"
@@ -265,11 +265,11 @@ def test_a_machine_with_another_python_is_refused_at_the_start_and_left_out_late
             used = [machine.node for machine in place._cluster.machines(lines.append)]
             assert good.node_id in used and other.node_id not in used
             assert lines == [difference]
-        nodes.kill(good)
+        nodes.take_out(good)
     assert len([line for line in reports if "not used" in line]) == 1
     with pytest.raises(InputError, match=re.escape(difference)), Workers(CONFIG, nodes.address):
         pass
-    nodes.kill(other)
+    nodes.take_out(other)
 
 
 def test_another_ray_is_refused_with_both_versions(

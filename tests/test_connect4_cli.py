@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from command_line import SCRIPT
 from plain_connect4 import POSITIONS, scored_games, state_of
-from slow import ASKED_FOR
+from slow import ASKED_FOR, more
 
 from solver.connect4 import Connect4Position, Connect4Solver
 from solver.connect4.sets import SETTING, SetCheck, read_set, set_files, verify_sets
@@ -29,7 +29,7 @@ Command = Callable[..., Any]
 PUBLIC = ("L1_R1", "L1_R2", "L1_R3", "L2_R1", "L2_R2", "L3_R1")
 # Of these sets make test solves so many; all 500 positions of the first take half a minute, of the
 # second a quarter of an hour: FADEFOUR_SLOW_TESTS=1.
-QUICKLY = {"L1_R2": 100, "L1_R3": 3}
+QUICKLY = {"L1_R2": 50, "L1_R3": 2}
 
 GAME, SCORE = next(pair for pair in scored_games() if pair[1] > 1)
 TEXT = "".join(map(str, GAME))
@@ -231,6 +231,7 @@ def test_the_setting_names_the_folder_of_sets(
     assert [path.name for path in set_files()] == ["a.txt", "b.txt"]
 
 
+@more
 @pytest.mark.parametrize("name", PUBLIC)
 def test_every_score_of_a_public_set_is_found(name: str, tmp_path: Path) -> None:
     path = next((path for path in set_files() if path.stem == f"Test_{name}"), None)

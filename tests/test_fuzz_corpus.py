@@ -12,7 +12,7 @@ from fuzz.targets import CSRC, TARGETS, Target
 
 C_TARGETS = [target for target in TARGETS if target.is_c]
 PYTHON_TARGETS = [target for target in TARGETS if not target.is_c]
-FLAGS = ("-O1", "-g", "-std=gnu11", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+FLAGS = ("-g", "-std=gnu11", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 MOST_BYTES = 1_000_000
 
 by_name = pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)

@@ -14,7 +14,7 @@ import pytest
 import torch
 from consecutive_nodes import positions_from
 from numpy.typing import NDArray
-from slow import ASKED_FOR
+from slow import ASKED_FOR, more
 
 from azfit.checkpoint import load_checkpoint, remove_old, save_checkpoint
 from azfit.checkpoint_header import checkpoints_in
@@ -302,6 +302,7 @@ def test_the_last_checkpoints_are_kept(tmp_path: Path) -> None:
 # ---- back-ends ----------------------------------------------------------------------
 
 
+@more
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_back_ends_agree_with_the_network(backend: str) -> None:
     if backend == "compile" and not ASKED_FOR:

@@ -15,7 +15,7 @@ from small_networks import save_small_network
 
 import azfit
 from azfit import RandomPlayer, game_by_name
-from solver import InputError, MissingTableError, Solution, write_table
+from solver import InputError, MissingTableError
 from solver.connect4 import Connect4Position, Connect4Solver
 
 pyspiel = library("pyspiel")
@@ -154,11 +154,10 @@ def test_the_exact_bot_wins_3x3_from_the_start_in_13_plies(solved33: Path) -> No
 
 
 def test_the_exact_bot_of_4x4_never_loses_and_never_beats_itself(
-    solution44: Solution, tmp_path: Path
+    solved44: Path,
 ) -> None:
-    write_table(tmp_path, solution44)
     game = pyspiel.load_game("drop_oldest(max_plies=60)")
-    exact, rng = openspiel.exact_bot(game, tmp_path), np.random.RandomState(1)
+    exact, rng = openspiel.exact_bot(game, solved44), np.random.RandomState(1)
     assert evaluate_bots(game.new_initial_state(), [exact, exact], rng) == [0, 0]
     scores = []
     for seat in (0, 1):

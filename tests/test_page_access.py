@@ -14,8 +14,6 @@ from browser import (
     page,
     play,
     record,
-    runs,
-    server,
     show,
     shown_position,
 )
@@ -24,7 +22,7 @@ from libraries import library
 for package in ("starlette", "uvicorn", "playwright"):
     library(package)
 
-__all__ = ["browser", "page", "runs", "server"]  # fixtures
+__all__ = ["browser", "page"]  # fixtures
 
 FOCUSED = "document.activeElement"
 

@@ -13,8 +13,6 @@ from browser import (
     page,
     play,
     record,
-    runs,
-    server,
     show,
     shown_position,
 )
@@ -23,7 +21,7 @@ from libraries import library
 for package in ("starlette", "uvicorn", "playwright"):
     library(package)
 
-__all__ = ["browser", "page", "runs", "server"]  # fixtures
+__all__ = ["browser", "page"]  # fixtures
 
 POSITIONS = "**/api/drop/3/3/3?*"
 REPLIES = "**/api/drop/3/3/3/reply*"

@@ -34,7 +34,7 @@ SMALL_BOARDS = [
     *((5, 2, k) for k in (2, 5)),
 ]
 AS_BYTES = [*SMALL_BOARDS, (5, 3, 3)]
-LARGE = [(4, 4, 3), (5, 3, 5), (4, 5, 4), (5, 4, 4)]
+LARGE = [(4, 4, 4), (4, 4, 3), (5, 3, 5), (4, 5, 4), (5, 4, 4)]
 NODES_AT_A_TIME = 1 << 22
 
 
@@ -46,19 +46,20 @@ def results_of(table: NDArray[np.uint8]) -> NDArray[np.int8]:
 
 
 def results_in_parts(
-    solution: ResultsSolution,
+    solution: ResultsSolution, step: int = 1
 ) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.int8]]]:
-    """Of every node, some millions at a time."""
+    """Of every node, or of one in so many, some millions at a time."""
     packed, total = PackedResults.of(solution), node_count(solution.rules)
-    for first in range(0, total, NODES_AT_A_TIME):
-        nodes = np.arange(first, min(first + NODES_AT_A_TIME, total), dtype=np.uint64)
+    for first in range(0, total, step * NODES_AT_A_TIME):
+        end = min(first + step * NODES_AT_A_TIME, total)
+        nodes = np.arange(first, end, step, dtype=np.uint64)
         yield nodes, results_of(packed.values(nodes)[0])
 
 
-def check_against(truth: Solution) -> None:
+def check_against(truth: Solution, step: int = 1) -> None:
     solution = solve_results(truth.rules)
     assert np.array_equal(solution.counts, truth.counts), "by slice and depth"
-    for nodes, results in results_in_parts(solution):
+    for nodes, results in results_in_parts(solution, step):
         assert np.array_equal(results, results_of(truth.table[nodes]))
 
 
@@ -69,10 +70,10 @@ def test_every_result_and_every_count_equals_the_table_of_bytes(
     check_against(solve(Rules(*variant)))
 
 
-def test_every_result_and_every_count_equals_the_table_of_bytes_on_4x4(
+def test_every_count_and_one_result_in_29_equals_the_table_of_bytes_on_4x4(
     solution44: Solution,
 ) -> None:
-    check_against(solution44)
+    check_against(solution44, step=29)
 
 
 @slow

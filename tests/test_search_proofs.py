@@ -11,7 +11,7 @@ from evaluators import PLAIN_UCT, Fixed, Hashed, hashed, one_tree
 from numpy.typing import NDArray
 from plain_games import GOING_ON, PlainConnect4
 from plain_search import PlainSearch
-from slow import ASKED_FOR
+from slow import ASKED_FOR, more
 
 from azfit import Connect4, DropOldest, Evaluation, Game, Result, Search, SearchConfig
 from azfit.drop_oldest_players import CanonicalPlayer
@@ -60,6 +60,7 @@ def proofs_of(
 # ---- against the truth -----------------------------------------------------------------------
 
 
+@more
 @pytest.mark.parametrize("side", [3, 4])
 def test_no_proof_contradicts_the_table(
     side: int, table33: DenseTable, request: pytest.FixtureRequest
@@ -110,6 +111,7 @@ def position_of_columns(columns: list[int]) -> Connect4Position:
     return Connect4Position(tuple(column + 1 for column in columns))
 
 
+@more
 def test_no_proof_contradicts_the_connect4_solver() -> None:
     game, met = Connect4(), dict.fromkeys(Proof, 0)
     late = late_positions(CONNECT4_SEARCHES * 4, CONNECT4_SEARCHES // 15)

@@ -35,7 +35,7 @@ def buffer_of(games: int) -> ReplayBuffer:
     return buffer
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     ratio=st.floats(1e-6, 30),
     batch_size=st.integers(1, 40),

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 import uvicorn
 from hostile_requests import Request, random_request
-from slow import ASKED_FOR
+from slow import ASKED_FOR, more
 from web_server import InProcess, ServerProcess
 
 from azfit.web import protocol
@@ -28,7 +28,7 @@ from azfit.web.answers import JsonResponse
 from azfit.web.server import bound_socket, configured
 from azfit.web.solving import Solving
 
-REQUESTS = 100_000 if ASKED_FOR else 10_000
+REQUESTS = 100_000 if ASKED_FOR else 4_000
 
 # A leak grows in every round. What grows once does not count (a cache; the arena of malloc of each
 # of five threads, at its own time): the lower quartile of the rounds is what is judged.
@@ -71,9 +71,10 @@ def check_answer(request: Request, answer: Any) -> None:
         json.loads(answer.body)
 
 
+@more
 @pytest.mark.timeout(3_600)
 def test_random_and_hostile_requests(web_data: Path, web_runs: Path) -> None:
-    """10,000 in the ordinary suite, 100,000 with FADEFOUR_SLOW_TESTS=1."""
+    """4,000 in the ordinary suite, 100,000 with FADEFOUR_SLOW_TESTS=1."""
     draw, statuses = random.Random(1), Counter[int]()
     with with_a_quick_solver(web_data, web_runs) as web:
 
@@ -122,6 +123,7 @@ async def status_over(port: int, request: Request, waits: float = 3.0) -> int | 
         writer.close()
 
 
+@more
 @pytest.mark.timeout(3_600)
 def test_random_and_hostile_requests_over_connections(web_data: Path, web_runs: Path) -> None:
     """A part of them, over real connections: clients that wait for a moment and then leave."""
@@ -363,22 +365,27 @@ def get(path: str) -> bytes:
     return f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
 
 
+@more
 def test_200_connections_at_once(web_server: ServerProcess) -> None:
+    """With 3 requests each in a round, 12 with FADEFOUR_SLOW_TESTS=1."""
+    each = 12 if ASKED_FOR else 3
     paths = [POSITION, "/api/variants", "/", "/api/runs", "/api/gomoku/9?position=e5", "/nothing"]
 
     async def many() -> list[Counter[int]]:
         clients = []
         for number in range(200):
-            mixed = [get(paths[(number + i) % len(paths)]) for i in range(12)]
+            mixed = [get(paths[(number + i) % len(paths)]) for i in range(each)]
             clients.append(ask_over(web_server.port, mixed))
         return await asyncio.gather(*clients)
 
     def one_round() -> None:
-        assert sum(asyncio.run(many()), Counter()) == Counter({200: 2_000, 404: 400})
+        missing = sum((number + i) % 6 == 5 for number in range(200) for i in range(each))
+        found = 200 * each - missing
+        assert sum(asyncio.run(many()), Counter()) == Counter({200: found, 404: missing})
 
     one_round()
     grown = growth(one_round, lambda: web_server.resident_bytes)
-    assert grown < MOST_BYTES_PER_REQUEST * 2_400, f"{grown:,} bytes per round"
+    assert grown < MOST_BYTES_PER_REQUEST * 200 * each, f"{grown:,} bytes per round"
 
 
 def test_200_clients_of_the_solver_share_it_or_are_sent_away(solved33: Path) -> None:

@@ -168,7 +168,8 @@ def main(words: list[str] | None = None) -> int:
     figures = Figures(setting, options.figures)
     print(f"seed {setting.seed}, scale {setting.scale:g}", file=sys.stderr, flush=True)
     until = time.monotonic() + 60 * options.minutes
-    warm_up()
+    if time.monotonic() <= until:
+        warm_up()
     with tempfile.TemporaryDirectory(prefix="fadefour-torture-") as folder:
         inputs = Inputs(Path(folder))
         unfinished = []
