@@ -349,7 +349,7 @@ def test_nothing_is_left_of_a_local_cluster_whose_run_is_stopped(
         if how is signal.SIGINT:
             assert (process.returncode, out) == (130, "")
             assert "fadefour: interrupted; what was finished is kept" in err
-        assert not (left := wait_until_gone(mark, 120)), left  # they look every few seconds
+        assert not (left := wait_until_gone(mark, 400)), left  # they look every few seconds
     finally:
         for pid in wait_until_gone(mark, 0):
             os.kill(pid, signal.SIGKILL)

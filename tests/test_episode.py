@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import os
 import struct
 import zlib
 from dataclasses import replace
@@ -16,7 +18,7 @@ from search_noise import noise_share
 
 from azfit import Search, SearchConfig, game_by_name
 from azfit.search import Evaluator
-from azfit.self_play.episode import DRAWN, Episode, EpisodeFile, read_episodes
+from azfit.self_play.episode import DRAWN, Episode, EpisodeFile, frames, read_episodes
 from azfit.self_play.play_games import as_uint16, play_games
 from azfit.self_play.replay import ReplayBuffer
 from azfit.self_play.surprise import copies
@@ -324,8 +326,8 @@ def test_a_file_cut_anywhere_gives_the_games_before_and_can_be_continued(
     tmp_path: Path, episodes: list[Episode]
 ) -> None:
     path = tmp_path / "a.games"
-    frames = [episode.to_bytes() for episode in episodes[:3]]
-    data, ends = b"".join(frames), np.cumsum([len(frame) for frame in frames]).tolist()
+    parts = [episode.to_bytes() for episode in episodes[:3]]
+    data, ends = b"".join(parts), np.cumsum([len(frame) for frame in parts]).tolist()
     for length in range(len(data)):
         path.write_bytes(data[:length])
         whole = sum(end <= length for end in ends)
@@ -335,6 +337,36 @@ def test_a_file_cut_anywhere_gives_the_games_before_and_can_be_continued(
         whole = sum(end <= length for end in ends)
         written(path, episodes[whole:3])
         assert path.read_bytes() == data
+
+
+class Growing(io.BytesIO):
+    """A file that somebody writes: it ends so many bytes later at every look at it."""
+
+    def __init__(self, data: bytes, length: int, step: int) -> None:
+        super().__init__(data)
+        self._length, self._step = length, step
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        rest = max(0, self._length - self.tell())
+        self._length += self._step
+        return super().read(rest if size is None or size < 0 else min(size, rest))
+
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        if whence == os.SEEK_END:
+            offset, whence = min(self._length, len(self.getvalue())) + offset, 0
+        return super().seek(offset, whence)
+
+
+def test_a_file_that_grows_while_it_is_read_is_not_damaged(episodes: list[Episode]) -> None:
+    parts = [episode.to_bytes() for episode in episodes[:3]]
+    data, bodies = b"".join(parts), [frame[12:] for frame in parts]
+    seen = set()
+    for length in range(0, len(data), 3):
+        for step in (1, 20, len(parts[-1]), len(data)):
+            found = [body for _, body in frames(Growing(data, length, step))]
+            assert found == bodies[: len(found)]
+            seen.add(len(found))
+    assert seen == {0, 1, 2, 3}
 
 
 def test_a_last_frame_of_zeros_is_what_a_crash_leaves(

@@ -208,8 +208,7 @@ def test_the_table_replies_and_takes_its_win(page: Any) -> None:
     page.click(".cell.legal >> nth=0")
     page.wait_for_function("() => document.querySelectorAll('#record li').length === 3")
     page.click("#undo")  # back to the last own move: the table would only reply again
-    page.wait_for_function("() => document.querySelectorAll('#record [aria-current]').length === 1")
-    assert shown_position(page) == f"{first}/- y"
+    at(page, f"{first}/- y")
 
 
 def test_a_mistake_is_found_marked_and_jumped_to(page: Any) -> None:

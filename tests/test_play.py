@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command_line import Fadefour, run_script
+from conftest import run_cli
 from fixed_players import Chosen, HashedNetwork, fixed, network_player, perfect
 from small_networks import save_small_network
 
@@ -295,14 +296,17 @@ def test_connect4_against_the_solver_from_a_position() -> None:
     assert f"X plays {move.column}." in out and "O to move> " in out
 
 
-def test_each_game_against_a_network_with_simulations(tmp_path: Path) -> None:
+def test_each_game_against_a_network_with_simulations(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name, typed, move in (
         ("drop-3-3-3", "b2 quit", "b2"),
         ("connect4", "4 quit", "4"),
         ("gomoku-9", "e5 quit", "e5"),
     ):
         checkpoint = save_small_network(tmp_path / f"{name}.safetensors", name)
-        code, out, err = play_script(typed, "--against", checkpoint, "--sims", "5")
+        monkeypatch.setattr("sys.stdin", io.StringIO(typed.replace(" ", "\n") + "\n"))
+        code, out, err = run_cli("play", "--against", checkpoint, "--sims", "5")
         assert (code, err) == (0, ""), name
         assert f"{name} + 5 sims is the other side" in out and move
         assert "Goodbye." in out

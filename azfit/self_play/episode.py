@@ -225,15 +225,26 @@ def _frame_at(source: BinaryIO, at: int) -> bytes | None:
 def frames(source: BinaryIO) -> Iterator[tuple[int, bytes]]:
     """End and body of every whole frame. ValueError if a damaged one is not the last, or if what
     follows the last whole one is nothing that a crash leaves: part of a frame, or zeros in the
-    place of one or of its end."""
+    place of one or of its end. The file may grow meanwhile."""
     at = 0
     source.seek(0)
     magic = source.read(len(MAGIC))
     if magic[:3] == MAGIC[:3] and magic[3:] not in (b"", b"\0", MAGIC[3:]):
         raise InputError("its games are of another version of fadefour: use that one")
-    while (body := _frame_at(source, at)) is not None:
-        at += _FRAME.size + len(body)
-        yield at, body
+    while True:
+        while (body := _frame_at(source, at)) is not None:
+            at += _FRAME.size + len(body)
+            yield at, body
+        try:
+            _check_rest(source, at)
+            return
+        except ValueError:
+            if _frame_at(source, at) is None:  # otherwise it has been written to its end by now
+                raise
+
+
+def _check_rest(source: BinaryIO, at: int) -> None:
+    """ValueError if what begins here, where no whole frame was, is nothing that a crash leaves."""
     for later in _places(source, MAGIC, at + 1):
         if _frame_at(source, later) is not None:
             raise ValueError(f"damaged between bytes {at} and {later}")
