@@ -36,7 +36,7 @@ FOLDER = scratch_folder()
 PATH = FOLDER / "games" / "000000.games"
 PATH.parent.mkdir()
 GAMES = [game_by_name(name) for name in ("drop-3-2-2", "connect4", "gomoku-9")]
-HEAD = 37  # bytes, as docs/formats.md draws it
+HEAD = 41  # bytes of a game before its arrays (azfit/self_play/episode.py)
 CHECKSUM_FITS, RAW_CHANGES, ANY_BYTES, CUT, UNPACKED = 1, 2, 4, 8, 16
 
 
