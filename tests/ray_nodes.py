@@ -33,22 +33,27 @@ STORE = 80 << 20
 STARTS = 3  # tries: Ray gives a node half a minute, too little on a very busy machine
 
 
-def marked(mark: str) -> list[int]:
-    """The processes that carry this mark, zombies left out."""
+AGENTS = (b"ray::DashboardAgent", b"ray::RuntimeEnvAgent")
+"""Of each node. When it dies they may try for a minute to tell a head that is gone as well."""
+
+
+def marked(mark: str, but: tuple[bytes, ...] = ()) -> list[int]:
+    """The processes that carry this mark, zombies left out, and those of these names."""
     pids = []
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit() and int(folder.name) != os.getpid():
             with contextlib.suppress(OSError):
                 environment = (folder / "environ").read_bytes().split(b"\0")
-                if f"{MARK}={mark}".encode() in environment:
+                is_marked = f"{MARK}={mark}".encode() in environment
+                if is_marked and not (folder / "cmdline").read_bytes().startswith(but):
                     pids.append(int(folder.name))
     return pids
 
 
-def wait_until_gone(mark: str, seconds: float) -> list[int]:
-    """The marked processes that are still there after this time."""
+def wait_until_gone(mark: str, seconds: float, but: tuple[bytes, ...] = ()) -> list[int]:
+    """The marked processes that are still there after this time, without those of these names."""
     until = time.monotonic() + seconds
-    while (left := marked(mark)) and time.monotonic() < until:
+    while (left := marked(mark, but)) and time.monotonic() < until:
         time.sleep(0.1)
     return left
 

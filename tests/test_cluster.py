@@ -19,7 +19,8 @@ import pytest
 import torch
 from conftest import run_cli
 from libraries import library
-from ray_nodes import MARK, SETTINGS, Nodes, ray_nodes, wait_until_gone
+from ray_nodes import AGENTS, MARK, SETTINGS, Nodes, ray_nodes, wait_until_gone
+from slow import ASKED_FOR, more
 from tiny_self_play import TINY, best_of, final_state, games_of, lines_of, tiny
 from workers_here import WorkersHere, collected
 
@@ -336,11 +337,14 @@ def long_run(folder: Path) -> list[str | Path]:
     return ["--run", folder / "run", "--config", folder / "options.toml"]
 
 
+@more
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_nothing_is_left_of_a_local_cluster_whose_run_is_stopped(
     how: signal.Signals, tmp_path: Path
 ) -> None:
-    mark = f"{tmp_path}"
+    """After a kill -9 the agents of Ray may need a minute more: with FADEFOUR_SLOW_TESTS=1 they are
+    waited for."""
+    mark, later = f"{tmp_path}", AGENTS if how is signal.SIGKILL and not ASKED_FOR else ()
     process = start(mark, *long_run(tmp_path), "--cluster", "local")
     try:
         wait_until(has_games(tmp_path / "run"), process)
@@ -349,7 +353,7 @@ def test_nothing_is_left_of_a_local_cluster_whose_run_is_stopped(
         if how is signal.SIGINT:
             assert (process.returncode, out) == (130, "")
             assert "fadefour: interrupted; what was finished is kept" in err
-        assert not (left := wait_until_gone(mark, 400)), left  # they look every few seconds
+        assert not (left := wait_until_gone(mark, 400, later)), left  # they look now and then
     finally:
         for pid in wait_until_gone(mark, 0):
             os.kill(pid, signal.SIGKILL)
