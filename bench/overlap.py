@@ -99,22 +99,27 @@ def main() -> None:
             seconds = lines[-1].seconds - lines[0].seconds
             hourly = (given.iterations - 1) * base["games_per_iteration"] / seconds * 3600
             hourly_of[overlap].append(hourly)
-            rates_of[overlap].append(sum(rates[-3:]) / 3)
-            shown = " ".join(f"{rate:.2%}" for rate in rates)
-            print(
+            line = (
                 f"{given.game} on {where}, seed {seed} {'overlap' if overlap else 'plain  '}: "
-                f"{seconds:.1f} s, {hourly:,.0f} games/hour; blunders {shown}; mean of the last "
-                f"three {rates_of[overlap][-1]:.2%}",
-                flush=True,
+                f"{seconds:.1f} s, {hourly:,.0f} games/hour"
             )
+            if rates:
+                rates_of[overlap].append(sum(rates[-3:]) / 3)
+                shown = " ".join(f"{rate:.2%}" for rate in rates)
+                line += f"; blunders {shown}; mean of the last three {rates_of[overlap][-1]:.2%}"
+            print(line, flush=True)
     gains = [o / p for p, o in zip(hourly_of[False], hourly_of[True], strict=True)]
-    worse = [o - p for p, o in zip(rates_of[False], rates_of[True], strict=True)]
-    spread = statistics.stdev(worse) / len(worse) ** 0.5 if len(worse) > 1 else float("nan")
-    print(
+    line = (
         f"{given.game} on {where}, {len(gains)} seeds: games per hour with / without, median "
-        f"{statistics.median(gains):.2f}; blunders with - without, mean "
-        f"{statistics.mean(worse):+.2%} (standard error {spread:.2%})"
+        f"{statistics.median(gains):.2f}"
     )
+    if worse := [o - p for p, o in zip(rates_of[False], rates_of[True], strict=True)]:
+        spread = statistics.stdev(worse) / len(worse) ** 0.5 if len(worse) > 1 else float("nan")
+        line += (
+            f"; blunders with - without, mean {statistics.mean(worse):+.2%} "
+            f"(standard error {spread:.2%})"
+        )
+    print(line)
 
 
 if __name__ == "__main__":
