@@ -112,7 +112,7 @@ def opened_page(browser: Any, server: str, width: int = 1200, height: int = 900)
     page.set_default_timeout(WAIT_MS)
     yield page
     context.close()
-    # A request that is refused or cut off on purpose is also told to the console.
+    # The console also reports a request that is refused or cut off on purpose.
     wanted = ("status of 4", "net::ERR_FAILED")
     assert [line for line in complaints if not any(words in line for words in wanted)] == []
 

@@ -258,12 +258,12 @@ def test_a_watcher_sees_the_nodes_rise_and_can_end_the_search() -> None:
         assert len(seen) == 5, "and is no longer watched"
 
 
-def test_each_move_is_told_as_soon_as_it_is_known() -> None:
+def test_each_move_is_reported_as_soon_as_it_is_known() -> None:
     with Connect4Solver(1) as solver:
-        found = list(solver.each_move(MIDDLE))
-        assert [move.column for move in found][:3] == [4, 3, 5]
-        told: list[object] = []
-        report = Connect4Report.of(solver, MIDDLE, told.append)
-        assert told == found
+        moves = list(solver.each_move(MIDDLE))
+        assert [move.column for move in moves][:3] == [4, 3, 5]
+        reported: list[object] = []
+        report = Connect4Report.of(solver, MIDDLE, reported.append)
+        assert reported == moves
         assert report.moves == solver.moves(MIDDLE)
-        assert sorted(report.moves) == sorted(found)
+        assert sorted(report.moves) == sorted(moves)

@@ -75,15 +75,15 @@ def test_the_file_says_which_game_which_planes_and_which_actions(tmp_path: Path)
     model = onnx_export.onnx_model_of(checkpoint)
     session = onnxruntime.InferenceSession(model.content, providers=["CPUExecutionProvider"])
     about = session.get_modelmeta()
-    told = about.custom_metadata_map
-    assert (about.producer_name, told["game"]) == ("fadefour", "drop-3-3-3")
-    assert told["rules"] == DropOldest(3, 3, 3).rules.tag
-    assert told["weights_sha256"] == load_checkpoint(checkpoint)[1]["sha256"]
-    assert json.loads(told["actions"]) == ["a1", "b1", "c1", "a2", "b2", "c2", "a3", "b3", "c3"]
+    stored = about.custom_metadata_map
+    assert (about.producer_name, stored["game"]) == ("fadefour", "drop-3-3-3")
+    assert stored["rules"] == DropOldest(3, 3, 3).rules.tag
+    assert stored["weights_sha256"] == load_checkpoint(checkpoint)[1]["sha256"]
+    assert json.loads(stored["actions"]) == ["a1", "b1", "c1", "a2", "b2", "c2", "a3", "b3", "c3"]
     (given,) = session.get_inputs()
     assert (given.name, given.shape[1:]) == ("planes", [6, 3, 3])
-    assert json.loads(told["shapes"])["planes"] == ["batch", 6, 3, 3]
-    assert [output.name for output in session.get_outputs()] == list(json.loads(told["outputs"]))
+    assert json.loads(stored["shapes"])["planes"] == ["batch", 6, 3, 3]
+    assert [output.name for output in session.get_outputs()] == list(json.loads(stored["outputs"]))
 
 
 def moves_until_it_leaves(queue: tuple[int, ...], cell: int, m: int) -> int:

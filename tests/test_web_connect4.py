@@ -163,8 +163,8 @@ def test_a_game_is_judged_move_by_move(tmp_path: Path, solver: Connect4Solver) -
         streamed = web.get("/api/connect4/review", headers, position=game)
         entry = web.get("/api/connect4/review", position=game).json
     assert streamed.events[-1] == ("answer", entry)
-    told = [body["ply"] for name, body in streamed.events if name == "value"]
-    assert told == list(reversed(range(game.plies + 1)))
+    plies = [body["ply"] for name, body in streamed.events if name == "value"]
+    assert plies == list(reversed(range(game.plies + 1)))
     for ply, point in enumerate(entry["positions"]):
         position = Connect4Position(game.columns[:ply])
         score = known[ply] if ply in known else solver.score(position)

@@ -53,19 +53,19 @@ def test_games_are_those_of_the_files(web: InProcess, web_runs: Path) -> None:
         assert (entry["iteration"], entry["iterations"]) == (number, [0, 1])
         episodes = read_episodes(web_runs / "small" / "games" / f"{number:06d}.games", game)
         assert entry["count"] == len(entry["games"]) == len(episodes) == 5
-        for told, stored in zip(entry["games"], episodes, strict=True):
-            moves = [game.action(name) for name in told["moves"]]
+        for answered, stored in zip(entry["games"], episodes, strict=True):
+            moves = [game.action(name) for name in answered["moves"]]
             assert moves == [*stored.opening.tolist(), *stored.actions.tolist()]
-            assert told["opening"] == len(stored.opening)
-            assert told["values"] == pytest.approx(stored.values.tolist(), abs=1e-4)
+            assert answered["opening"] == len(stored.opening)
+            assert answered["values"] == pytest.approx(stored.values.tolist(), abs=1e-4)
             winner = {0: "first", 1: "second", -1: None}[stored.winner]
-            assert (told["number"], told["winner"]) == (stored.number, winner)
-            review = web.post("/api/drop/3/3/3/review", {"moves": told["moves"]})
+            assert (answered["number"], answered["winner"]) == (stored.number, winner)
+            review = web.post("/api/drop/3/3/3/review", {"moves": answered["moves"]})
             assert review.status == 200, "the moves are what a review takes"
             won = review.json["winner"]
             assert won is None or won == {"first": "x", "second": "y"}[winner]
-    (told,) = web.get("/api/runs/four/games").json["games"]
-    assert told["moves"] == ["4", "4", "4", "3", "4", "3", "4"]
+    (answered,) = web.get("/api/runs/four/games").json["games"]
+    assert answered["moves"] == ["4", "4", "4", "3", "4", "3", "4"]
 
 
 def test_games_that_are_not_there(web: InProcess) -> None:

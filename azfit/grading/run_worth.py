@@ -95,8 +95,8 @@ class Finished:
     def verdicts(
         self, judged: Callable[[Player, int], Verdict], first: int, first_searched: int, most: int
     ) -> tuple[Verdict, ...]:
-        """On the network alone and with search, each on a sample for a third of the time; the first
-        samples, and the largest, have so many positions."""
+        """On the network alone and with search, each on a sample for a third of the time.
+        first, first_searched: positions of the first samples; most: of the largest."""
         alone, searching, third = self.network.player(), self.searching, self.seconds / 3
         return (
             within(third, first, most, partial(judged, alone)),

@@ -149,7 +149,7 @@ class _Search:
         attacker_moves: bool = True,
         threes_within: int | None = None,
     ) -> Attack:
-        """By fours; or by fours and threes within so many plies."""
+        """By fours alone, or by fours and threes within a number of plies."""
         nodes = min(self._budget.left, NODES_OF_A_QUESTION)
         if nodes <= 0:
             return UNKNOWN

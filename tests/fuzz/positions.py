@@ -89,7 +89,7 @@ def check_gomoku(text: str, size: int) -> bool:
 
 
 def assert_played_alike(game: Game, position: Connect4Position | GomokuPosition) -> None:
-    """The kernel, which is told where the pieces are and not how they came there, agrees."""
+    """The kernel agrees; it knows where the pieces are, not how they came there."""
     state = game.state(position)
     ending = Result.DRAWN if position.is_over else Result.GOING_ON
     assert game.result(state) == (Result.MOVER_WON if position.is_won else ending)

@@ -26,7 +26,7 @@ def verdict_on(trial: Trial, folder: Path) -> Verdict:
     here = Path(tempfile.mkdtemp(dir=folder))
     try:
         return trial.run(here)
-    except Exception:
+    except Exception:  # a finding, whatever it is: it is listed with its traceback
         return Verdict("the trial failed", (traceback.format_exc(),))
     finally:
         shutil.rmtree(here, ignore_errors=True)
