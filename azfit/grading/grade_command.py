@@ -4,6 +4,7 @@ forced wins."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from azfit.command_options import (
 )
 from azfit.games import Connect4, DropOldest, Game, Gomoku
 from azfit.loading import game_of_network, load_player, shipped_for
+from azfit.players import Player
 from solver.command_options import (
     NamedPath,
     WholeNumber,
@@ -134,39 +136,17 @@ def grade_command(
         raise InputError("--prove and --lcb are for a search: give --sims, or leave them out")
     checkpoints = tuple(shipped_for(name, game_name) for name in checkpoints)
     game = _common_game(checkpoints, game_name, variant)
+    asked = Asked(checkpoints, sims, prove, lcb, threads, seed, as_json)
     if isinstance(game, Connect4):
         refuse_typed(
             *("grade_all", "in_play", "opening_plies", "png", "blunders", "cluster"),
             where="on a Connect Four network",
         )
-        grade_connect4_networks(
-            checkpoints,
-            folder,
-            sims=sims,
-            prove=prove,
-            lcb=lcb,
-            threads=threads,
-            sets=sets,
-            sample=sample,
-            seed=seed,
-            as_json=as_json,
-        )
+        grade_connect4_networks(asked, folder, sets, sample)
         return
     if isinstance(game, Gomoku):
         refuse_typed("grade_all", "sets", "png", "blunders", where="on a Gomoku network")
-        grade_gomoku_networks(
-            checkpoints,
-            game,
-            sims=sims,
-            prove=prove,
-            lcb=lcb,
-            threads=threads,
-            sample=sample,
-            games=in_play,
-            opening_plies=opening_plies,
-            seed=seed,
-            as_json=as_json,
-        )
+        grade_gomoku_networks(asked, game, sample, in_play, opening_plies)
         return
     if not isinstance(game, DropOldest):
         raise InputError(
@@ -180,20 +160,14 @@ def grade_command(
         if sims is not None:
             sample = min(FIRST_LOOK, max(FEWEST_SEARCHED, FIRST_LOOK_SIMS // sims))
     grade_drop_oldest_networks(
-        checkpoints,
+        asked,
         folder,
-        sims=sims,
-        prove=prove,
-        lcb=lcb,
-        threads=threads,
         sample=sample,
-        seed=seed,
         in_play=in_play,
         opening_plies=opening_plies,
         png=png,
         blunders=blunders,
         cluster=cluster,
-        as_json=as_json,
     )
 
 
@@ -217,25 +191,38 @@ def _common_game(checkpoints: Sequence[str], wanted: str | None, variant: TypedV
     return game
 
 
+@dataclass(frozen=True)
+class Asked:
+    """Which networks are graded, how they play, and how that is shown: for every game."""
+
+    checkpoints: Sequence[str]
+    sims: int | None
+    prove: bool
+    lcb: float
+    threads: int | None
+    seed: int
+    as_json: bool
+
+    def players(self) -> list[Player]:
+        return [
+            load_player(name, self.sims, self.threads, prove=self.prove, lcb=self.lcb)
+            for name in self.checkpoints
+        ]
+
+
 # ---- drop-oldest --------------------------------------------------------------------------------
 
 
 def grade_drop_oldest_networks(
-    checkpoints: Sequence[str],
+    asked: Asked,
     folder: Path,
     *,
-    sims: int | None,
-    prove: bool,
-    lcb: float,
-    threads: int | None,
     sample: int | None,
-    seed: int,
     in_play: int | None,
     opening_plies: int,
     png: Path | None,
     blunders: int,
     cluster: str | None,
-    as_json: bool,
 ) -> None:
     """Grades by the table in ``folder``, prints, then draws; ``sample`` None: every position."""
     from azfit.grading.grade import grade, seconds_for_all
@@ -245,13 +232,19 @@ def grade_drop_oldest_networks(
 
     if png is not None:
         check_writable(png)
-    progress, entries, texts, grades, cost = progress_for(as_json), [], [], [], 0.0
-    game = game_of_network(checkpoints[0])
+    progress, entries, texts, grades, cost = progress_for(asked.as_json), [], [], [], 0.0
+    game = game_of_network(asked.checkpoints[0])
     assert isinstance(game, DropOldest)
     with (
         open_table(folder, game.rules) as table,
         load_players(
-            checkpoints, sims, threads, cluster, note_for(as_json), prove=prove, lcb=lcb
+            asked.checkpoints,
+            asked.sims,
+            asked.threads,
+            cluster,
+            note_for(asked.as_json),
+            prove=asked.prove,
+            lcb=asked.lcb,
         ) as players,
     ):
         for player in players:
@@ -259,8 +252,8 @@ def grade_drop_oldest_networks(
                 player,
                 table,
                 sample=sample,
-                seed=seed,
-                threads=threads,
+                seed=asked.seed,
+                threads=asked.threads,
                 progress=progress,
             )
             grades.append(graded)
@@ -275,7 +268,7 @@ def grade_drop_oldest_networks(
                     player,
                     table,
                     games=in_play,
-                    seed=seed,
+                    seed=asked.seed,
                     opening_plies=opening_plies,
                     progress=progress,
                 )
@@ -289,10 +282,10 @@ def grade_drop_oldest_networks(
     body: dict[str, Any] = {"grades": entries}
     if png is not None:
         body["png"] = str(png)
-    show(as_json, body, "\n\n".join(texts))
+    show(asked.as_json, body, "\n\n".join(texts))
     if png is not None:
         draw_grade(png, grades[0])
-        if not as_json:
+        if not asked.as_json:
             click.echo(f"\nwrote {png}")
 
 
@@ -300,49 +293,27 @@ def grade_drop_oldest_networks(
 
 
 def grade_connect4_networks(
-    checkpoints: Sequence[str],
-    folder: Path,
-    *,
-    sims: int | None,
-    prove: bool,
-    lcb: float,
-    threads: int | None,
-    sets: Sequence[Path],
-    sample: int | None,
-    seed: int,
-    as_json: bool,
+    asked: Asked, folder: Path, sets: Sequence[Path], sample: int | None
 ) -> None:
     """Grades by the solver, on these sets or on ``sample`` random positions, and prints."""
     from azfit.grading.connect4.grade import grade_connect4
     from azfit.grading.connect4.labels import labelled_sets
     from azfit.grading.connect4.report import compare, text
 
-    progress = progress_for(as_json)
-    players = [load_player(name, sims, threads, prove=prove, lcb=lcb) for name in checkpoints]
-    labelled = labelled_sets(sets, sample, seed, folder, threads, progress)
+    progress, players = progress_for(asked.as_json), asked.players()
+    labelled = labelled_sets(sets, sample, asked.seed, folder, asked.threads, progress)
     grades = [grade_connect4(player, labelled, progress) for player in players]
     texts = [text(grade) for grade in grades]
     if len(grades) > 1:
         texts.append(compare(grades))
-    show(as_json, {"grades": [grade.to_dict() for grade in grades]}, "\n\n".join(texts))
+    show(asked.as_json, {"grades": [grade.to_dict() for grade in grades]}, "\n\n".join(texts))
 
 
 # ---- Gomoku -------------------------------------------------------------------------------------
 
 
 def grade_gomoku_networks(
-    checkpoints: Sequence[str],
-    game: Gomoku,
-    *,
-    sims: int | None,
-    prove: bool,
-    lcb: float,
-    threads: int | None,
-    sample: int | None,
-    games: int | None,
-    opening_plies: int,
-    seed: int,
-    as_json: bool,
+    asked: Asked, game: Gomoku, sample: int | None, games: int | None, opening_plies: int
 ) -> None:
     """Grades by forced wins, on games against itself and on random play, and prints."""
     from azfit.grading.gomoku.grade import grade_gomoku
@@ -354,14 +325,13 @@ def grade_gomoku_networks(
         raise InputError(
             f"--sample {sample}: Gomoku takes 1 to {MOST_GOMOKU_POSITIONS:,} positions"
         )
-    progress, grades = progress_for(as_json), []
-    players = [load_player(name, sims, threads, prove=prove, lcb=lcb) for name in checkpoints]
-    common = random_positions(game, sample or GOMOKU_POSITIONS, seed)
+    progress, players, grades = progress_for(asked.as_json), asked.players(), []
+    common = random_positions(game, sample or GOMOKU_POSITIONS, asked.seed)
     with GomokuJudge(game.rows) as judge:
         for player in players:
-            own = own_games(player, games or GOMOKU_GAMES, opening_plies, seed, progress)
+            own = own_games(player, games or GOMOKU_GAMES, opening_plies, asked.seed, progress)
             grades.append(grade_gomoku(player, [own, common], judge, progress))
     texts = [text(grade) for grade in grades]
     if len(grades) > 1:
         texts.append(compare(grades))
-    show(as_json, {"grades": [grade.to_dict() for grade in grades]}, "\n\n".join(texts))
+    show(asked.as_json, {"grades": [grade.to_dict() for grade in grades]}, "\n\n".join(texts))
