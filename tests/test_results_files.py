@@ -16,6 +16,7 @@ import pytest
 from command_line import SCRIPT, VARIANT33
 from damaged_files import DAMAGE, edit_manifest
 from folders import names_in, snapshot
+from interrupted_solves import Interrupted, SolveInterruptedError
 
 from azfit.drop_oldest_players import TablePlayer, game_of
 from azfit.grading.grade import grade
@@ -144,25 +145,12 @@ def test_a_file_in_many_parts_has_the_same_bytes(
 # ---- checkpoints --------------------------------------------------------------------------------
 
 
-class SolveInterruptedError(Exception):
-    pass
-
-
-class InterruptedAt(ResultsCheckpointFile):
+class InterruptedAt(Interrupted, ResultsCheckpointFile):
     """Saves after every pass, and is interrupted after one of them."""
-
-    at_depth = -1
-    resumed_from: int | None = None
-
-    def load(self, state: SolveState) -> int | None:
-        self.resumed_from = super().load(state)
-        return self.resumed_from
 
     def save_if_due(self, state: SolveState, depth: int) -> None:
         self._took = 0.0
         super().save_if_due(state, depth)
-        if depth == self.at_depth:
-            raise SolveInterruptedError
 
 
 @pytest.mark.parametrize("rules", [Rules(3, 3, 3), Rules(4, 3, 3), Rules(3, 4, 3)], ids=str)

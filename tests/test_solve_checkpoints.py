@@ -18,6 +18,7 @@ from damaged_files import (
     edit_manifest,
 )
 from folders import names_in, snapshot
+from interrupted_solves import Interrupted, SolveInterruptedError
 
 from solver import (
     Rules,
@@ -30,24 +31,8 @@ pytestmark = pytest.mark.usefixtures("without_waiting_for_the_disk")
 RULES33 = Rules(3, 3, 3)
 
 
-class SolveInterruptedError(Exception):
-    pass
-
-
-class InterruptedAt(CheckpointFile):
+class InterruptedAt(Interrupted, CheckpointFile):
     """Saves after every depth, and is interrupted after one of them."""
-
-    at_depth = -1
-    resumed_from: int | None = None
-
-    def load(self, full: Any) -> int | None:
-        self.resumed_from = super().load(full)
-        return self.resumed_from
-
-    def save_if_due(self, full: Any, depth: int) -> None:
-        super().save_if_due(full, depth)
-        if depth == self.at_depth:
-            raise SolveInterruptedError
 
 
 @pytest.mark.parametrize("rules", [Rules(3, 3, 3), Rules(4, 3, 3), Rules(4, 2, 2)], ids=str)
