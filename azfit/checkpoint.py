@@ -203,5 +203,5 @@ def remove_old(folder: Path, keep: int) -> None:
     """
     remove_litter(folder)
     for path in checkpoints_in(folder)[:-keep]:
-        for suffix in (SUFFIX, ".json"):
+        for suffix in (".json", SUFFIX):  # the network last: as long as it is there, it is found
             path.with_suffix(suffix).unlink(missing_ok=True)

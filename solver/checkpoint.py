@@ -83,7 +83,8 @@ class CheckpointFile:
 class ResultsCheckpointFile:
     """Saves a solve for results when ``every_seconds`` have passed since it was last saved, and
     never so often that saving takes more than a tenth of the time. ``keep_free``: bytes of the disk
-    that the files of the solve will need. ``notice``: called if the disk has no room."""
+    that the files of the solve will need. ``notice``: called if the disk has no room, once until a
+    checkpoint has been saved again."""
 
     folder: Path
     rules: Rules
@@ -92,6 +93,7 @@ class ResultsCheckpointFile:
     notice: Callable[[str], object] = print
     _saved_at: float = field(default_factory=time.monotonic)
     _took: float = 0.0
+    _noticed: bool = False
 
     @property
     def path(self) -> Path:
@@ -133,8 +135,11 @@ class ResultsCheckpointFile:
         began, parts = time.monotonic(), _bytes_of(state)
         try:
             self._save(parts, depth)
+            self._noticed = False
         except NoRoomError as error:
-            self.notice(f"going on without a checkpoint: {error}")
+            if not self._noticed:
+                self.notice(f"going on without a checkpoint: {error}")
+            self._noticed = True
         self._saved_at = time.monotonic()
         self._took = self._saved_at - began
 

@@ -253,7 +253,10 @@ def _check(position: Position) -> None:
             raise InputError(f"cell {cell} is not on the board: cells are 0 to {rules.cells - 1}")
     if len(set(cells)) < len(cells):
         twice = next(cell for cell in cells if cells.count(cell) > 1)
-        raise InputError(f"two pieces on {rules.cell_name(twice)} in {quoted(str(position))}")
+        raise InputError(
+            f"two pieces on {rules.cell_name(twice)} in {quoted(str(position))}: "
+            "give each piece a cell of its own"
+        )
     for owner, queue in (("X", x), ("Y", y)):
         if len(queue) > rules.m:
             raise InputError(

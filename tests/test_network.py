@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import pickle
@@ -296,6 +297,28 @@ def test_the_last_checkpoints_are_kept(tmp_path: Path) -> None:
         save_checkpoint(tmp_path / f"step-{step:09d}.safetensors", shaken(CONFIGS[4]))
     remove_old(tmp_path, 2)
     assert [path.stem for path in checkpoints_in(tmp_path)] == ["step-000000300", "step-000004000"]
+    assert len(list(tmp_path.iterdir())) == 4
+
+
+@pytest.mark.parametrize("failing", range(4))
+def test_old_checkpoints_that_could_not_be_removed_are_removed_the_next_time(
+    failing: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for step in range(4):
+        save_checkpoint(tmp_path / f"step-{step:09d}.safetensors", shaken(CONFIGS[4]))
+    unlink, calls = Path.unlink, iter(range(4))
+
+    def unlink_or_fail(path: Path, missing_ok: bool = False) -> None:
+        if next(calls) == failing:
+            raise OSError(errno.EIO, "Input/output error")
+        unlink(path, missing_ok=missing_ok)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", unlink_or_fail)
+        with pytest.raises(OSError, match="Input/output"):
+            remove_old(tmp_path, 2)
+    remove_old(tmp_path, 2)
+    assert [path.stem for path in checkpoints_in(tmp_path)] == ["step-000000002", "step-000000003"]
     assert len(list(tmp_path.iterdir())) == 4
 
 

@@ -1,7 +1,7 @@
 """What self-play runs with by default: values by game, budget and cores, each with its reason.
 
-They are those of docs/self_play.md, measured on two cores; what depends on the budget is scaled so
-that a run has some dozens of iterations, of which a short one needs smaller ones.
+They are those of docs/self_play.md, measured on two cores. What depends on the budget is scaled so
+that a run of any length has some dozens of iterations.
 """
 
 from __future__ import annotations

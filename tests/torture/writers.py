@@ -41,6 +41,8 @@ class Writer:
     """Whether it may warn and go on without writing: a cache."""
     reports_first: bool = False
     """Whether it prints what it has found before it says that it could not be written."""
+    warns_first: str = ""
+    """How the one line begins in which it may say that it goes on without a file."""
     is_slow: bool = False
     """Whether it is given fewer limits than the others: it works long and writes one file."""
     begins: tuple[str, ...] = ()
@@ -129,7 +131,8 @@ WRITERS = (
     Writer("solve", ("solve", *SMALL, *CHECKPOINTS), _renamed("older", "data"), ("data",)),
     Writer("solve --results-only",
            ("solve", *VARIANT33, "--results-only", "--data", "results", *CHECKPOINTS),
-           _renamed("older_results", "results"), ("results",)),
+           _renamed("older_results", "results"), ("results",),
+           warns_first="going on without a checkpoint: "),
     Writer("merge", ("merge", *SMALL, "--json"), _merge, ("data",)),
     Writer("export", EXPORT, lambda inputs, here: inputs.copy(["data"], here), ("made",)),
     Writer("export --format parquet", (*EXPORT, "--format", "parquet"),
@@ -180,6 +183,9 @@ class Course:
         ended = self.writer.run(here, prepare)
         if self.writer.reports_first and ended.code == 2:
             ended = replace(ended, out="")
+        first, _, rest = ended.err.partition("\n")
+        if self.writer.warns_first and first.startswith(self.writer.warns_first):
+            ended = replace(ended, err=rest)
         problems = problems_with(ended, (self.code, 2))
         present = contents(here, self.writer.writes)
         if not problems and ended.code != 2:

@@ -123,8 +123,8 @@ class LabelFile:
         with writing_in(self._path.parent, wait=wait, notice=self._warn):
             with contextlib.suppress(CorruptTableError):  # damaged meanwhile: ours replaces it
                 self.known = {**_read(self._path), **self.known}
-            positions = np.array(list(self.known), dtype=f"S{CELLS}")
-            labels = np.array(list(self.known.values()), dtype=np.int16)
+            positions = np.array(sorted(self.known), dtype=f"S{CELLS}")
+            labels = np.array([self.known[text] for text in sorted(self.known)], dtype=np.int16)
             packed = io.BytesIO()
             digest = np.frombuffer(_digest(positions, labels), np.uint8)
             np.savez_compressed(packed, positions=positions, labels=labels, sha256=digest)
