@@ -8,7 +8,7 @@ DATA   ?= data
 KERNEL_SOURCES := $(wildcard csrc/*.c csrc/*.h) csrc/build.py setup.py pyproject.toml constraints.txt
 
 .PHONY: build solve serve plot parquet learn openspiel pettingzoo cluster wheel bench clean wheel-aarch64
-.PHONY: test test-slow quick coverage lint sanitize sanitize-native sanitize-scalar tsan fuzz torture
+.PHONY: test test-cluster test-slow quick coverage lint sanitize sanitize-native sanitize-scalar tsan fuzz torture
 .DEFAULT_GOAL := solve
 
 # What Python compiles is kept, whatever the shell says: a process of the tests would spend ten
@@ -55,7 +55,12 @@ solve: build
 # the time. For one test or a debugger, plain pytest.
 PARALLEL := -n $(shell echo $$(( ($$(nproc) * 3 + 1) / 2 ))) --dist worksteal
 test: $(VENV)/tests.installed
-	$(BIN)/python -m pytest -q $(PARALLEL)
+	$(BIN)/python -m pytest -q $(PARALLEL) -m "not cluster"
+
+# What starts nodes of Ray, and waits for them most of the time: tests/slow.py. Part of CI; a few
+# such tests are also part of `make test`.
+test-cluster: $(VENV)/tests.installed
+	$(BIN)/python -m pytest -q $(PARALLEL) -m cluster
 
 # What takes minutes, and of some other tests far more of the same: tests/slow.py. Not part of CI.
 test-slow: $(VENV)/tests.installed
@@ -117,8 +122,8 @@ tsan: $(VENV)/tests.installed
 	    env LD_PRELOAD="$$(gcc -print-file-name=libtsan.so)" TSAN_OPTIONS=halt_on_error=1 \
 	    $(INSTRUMENTED_TESTS) tests/test_threads.py
 
-# Which lines the whole suite runs, of Python and of C, and the functions with lines that it does
-# not. Counters are shared by threads; both modules that contain a kernel add to its counts.
+# Which lines the suite runs, clusters and all, of Python and of C, and the functions with lines that
+# it does not. Counters are shared by threads; both modules that contain a kernel add to its counts.
 COUNTED := -O1 -g -std=c11 -march=native --coverage -fprofile-update=atomic -frandom-seed=fadefour
 coverage: $(VENV)/tests.installed
 	$(PIP) install -q -c constraints.txt -e '.[coverage]'
