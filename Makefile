@@ -67,15 +67,17 @@ test-slow: $(VENV)/tests.installed
 	FADEFOUR_SLOW_TESTS=1 $(BIN)/python -m pytest -q $(PARALLEL) -m "slow or more"
 
 # A developer's loop: of every room the files that find most in a second. Left out is what takes
-# long (training, browsers, other processes, hostile input) and, by name, what takes long in them.
+# long (training, browsers, other processes, hostile input) and, by name, what takes long in them:
+# large boards of Gomoku, and what is compared with brute force in plain Python.
 QUICK_TESTS := $(addprefix tests/test_,rules.py index.py labels.py retrograde.py audit.py table.py \
                  records.py merging.py probe_command.py connect4_solver.py games.py search.py \
-                 search_root.py sampler.py network.py players.py replay.py gate.py iteration.py \
-                 self_play_config.py certify.py diagnosis_figures.py bad_use.py extras.py \
+                 search_root.py sampler.py network.py replay.py gate.py iteration.py \
+                 self_play_config.py diagnosis_figures.py bad_use.py extras.py \
                  public_names.py web_errors.py)
+SLOW_IN_QUICK := (brute_force or unmoves or published_facts or wrong_pairings or trying_everything)
 quick: $(VENV)/tests.installed
 	$(BIN)/python -m pytest -q $(PARALLEL) $(QUICK_TESTS) --deselect $(PURE_PYTHON) \
-	    -k "not gomoku-15 and not gomoku-19"
+	    -k "not gomoku-13 and not gomoku-15 and not gomoku-19 and not $(SLOW_IN_QUICK)"
 
 lint: $(VENV)/tests.installed
 	$(BIN)/ruff check .
