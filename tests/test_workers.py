@@ -182,7 +182,7 @@ def test_a_worker_killed_in_the_middle_of_a_game_is_replaced_and_plays_it_again(
         workers.set_network("best", network())
         (victim,) = process_ids(workers)
         list(workers.play_games([1], 0, "best"))  # by now the worker is up and quick
-        blow = threading.Timer(0.2, os.kill, (victim, signal.SIGKILL))
+        blow = threading.Timer(0.1, os.kill, (victim, signal.SIGKILL))
         blow.start()
         (interrupted,) = workers.play_games([0], 0, "best")
         blow.join()
