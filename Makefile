@@ -8,7 +8,7 @@ DATA   ?= data
 KERNEL_SOURCES := $(wildcard csrc/*.c csrc/*.h) csrc/build.py setup.py pyproject.toml constraints.txt
 
 .PHONY: build solve serve plot parquet learn openspiel pettingzoo cluster wheel bench clean wheel-aarch64
-.PHONY: test test-slow quick coverage lint sanitize sanitize-native sanitize-scalar tsan fuzz torture
+.PHONY: test test-cluster test-slow quick coverage lint sanitize sanitize-native sanitize-scalar tsan fuzz torture
 .DEFAULT_GOAL := solve
 
 # What Python compiles is kept, whatever the shell says: a process of the tests would spend ten
@@ -55,22 +55,29 @@ solve: build
 # the time. For one test or a debugger, plain pytest.
 PARALLEL := -n $(shell echo $$(( ($$(nproc) * 3 + 1) / 2 ))) --dist worksteal
 test: $(VENV)/tests.installed
-	$(BIN)/python -m pytest -q $(PARALLEL)
+	$(BIN)/python -m pytest -q $(PARALLEL) -m "not cluster"
+
+# What starts nodes of Ray, and waits for them most of the time: tests/slow.py. Part of CI; a few
+# such tests are also part of `make test`.
+test-cluster: $(VENV)/tests.installed
+	$(BIN)/python -m pytest -q $(PARALLEL) -m cluster
 
 # What takes minutes, and of some other tests far more of the same: tests/slow.py. Not part of CI.
 test-slow: $(VENV)/tests.installed
 	FADEFOUR_SLOW_TESTS=1 $(BIN)/python -m pytest -q $(PARALLEL) -m "slow or more"
 
 # A developer's loop: of every room the files that find most in a second. Left out is what takes
-# long (training, browsers, other processes, hostile input) and, by name, what takes long in them.
+# long (training, browsers, other processes, hostile input) and, by name, what takes long in them:
+# large boards of Gomoku, and what is compared with brute force in plain Python.
 QUICK_TESTS := $(addprefix tests/test_,rules.py index.py labels.py retrograde.py audit.py table.py \
                  records.py merging.py probe_command.py connect4_solver.py games.py search.py \
-                 search_root.py sampler.py network.py players.py replay.py gate.py iteration.py \
-                 self_play_config.py certify.py diagnosis_figures.py bad_use.py extras.py \
+                 search_root.py sampler.py network.py replay.py gate.py iteration.py \
+                 self_play_config.py diagnosis_figures.py bad_use.py extras.py \
                  public_names.py web_errors.py)
+SLOW_IN_QUICK := (brute_force or unmoves or published_facts or wrong_pairings or trying_everything)
 quick: $(VENV)/tests.installed
 	$(BIN)/python -m pytest -q $(PARALLEL) $(QUICK_TESTS) --deselect $(PURE_PYTHON) \
-	    -k "not gomoku-15 and not gomoku-19"
+	    -k "not gomoku-13 and not gomoku-15 and not gomoku-19 and not $(SLOW_IN_QUICK)"
 
 lint: $(VENV)/tests.installed
 	$(BIN)/ruff check .
@@ -117,8 +124,8 @@ tsan: $(VENV)/tests.installed
 	    env LD_PRELOAD="$$(gcc -print-file-name=libtsan.so)" TSAN_OPTIONS=halt_on_error=1 \
 	    $(INSTRUMENTED_TESTS) tests/test_threads.py
 
-# Which lines the whole suite runs, of Python and of C, and the functions with lines that it does
-# not. Counters are shared by threads; both modules that contain a kernel add to its counts.
+# Which lines the suite runs, clusters and all, of Python and of C, and the functions with lines that
+# it does not. Counters are shared by threads; both modules that contain a kernel add to its counts.
 COUNTED := -O1 -g -std=c11 -march=native --coverage -fprofile-update=atomic -frandom-seed=fadefour
 coverage: $(VENV)/tests.installed
 	$(PIP) install -q -c constraints.txt -e '.[coverage]'

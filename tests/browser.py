@@ -28,6 +28,8 @@ GAME = "drop-3-3-3"
 WAIT_MS = 120_000
 """For what a page does at once, on a machine that may be busy."""
 
+SIZE = {"width": 1200, "height": 900}
+
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -95,23 +97,53 @@ def browser() -> Iterator[Any]:
         yield opened
 
 
+@pytest.fixture(scope="module")
+def tab(server: str, browser: Any) -> Iterator[Any]:
+    """One page for the tests of a file. To open another takes the browser a second of processor
+    time, several times that of showing another address."""
+    context = browser.new_context(base_url=server)
+    opened = context.new_page()
+    opened.set_default_timeout(WAIT_MS)
+    yield opened
+    context.close()
+
+
 @pytest.fixture
-def page(server: str, browser: Any) -> Iterator[Any]:
-    with opened_page(browser, server) as opened:
+def page(tab: Any) -> Iterator[Any]:
+    """That page, with nothing remembered and nothing shown."""
+    tab.set_viewport_size(SIZE)
+    with without_complaints(tab):
+        yield tab
+    tab.unroute_all()
+    tab.goto("/api/variants")
+    tab.evaluate("localStorage.clear()")
+
+
+@pytest.fixture(name="page")
+def own_page(server: str, browser: Any) -> Iterator[Any]:
+    """A page of its own for every test, for those that do more to it."""
+    context = browser.new_context(base_url=server, viewport=SIZE)
+    opened = context.new_page()
+    opened.set_default_timeout(WAIT_MS)
+    with without_complaints(opened):
         yield opened
+        context.close()
 
 
 @contextmanager
-def opened_page(browser: Any, server: str, width: int = 1200, height: int = 900) -> Iterator[Any]:
-    """A page that has complained of nothing when the test ends: no script error, nothing that the
+def without_complaints(page: Any) -> Iterator[None]:
+    """The page has complained of nothing when the test ends: no script error, nothing that the
     content policy stopped."""
-    context = browser.new_context(base_url=server, viewport={"width": width, "height": height})
-    page, complaints = context.new_page(), list[str]()
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("console", lambda line: complaints.append(line.text) if line.type == "error" else None)
-    page.set_default_timeout(WAIT_MS)
-    yield page
-    context.close()
+    complaints = list[str]()
+    listeners = {
+        "pageerror": lambda error: complaints.append(str(error)),
+        "console": lambda line: complaints.append(line.text) if line.type == "error" else None,
+    }
+    for event, listener in listeners.items():
+        page.on(event, listener)
+    yield
+    for event, listener in listeners.items():
+        page.remove_listener(event, listener)
     # The console also reports a request that is refused or cut off on purpose.
     wanted = ("status of 4", "net::ERR_FAILED")
     assert [line for line in complaints if not any(words in line for words in wanted)] == []

@@ -20,7 +20,7 @@ import torch
 from conftest import run_cli
 from libraries import library
 from ray_nodes import AGENTS, MARK, SETTINGS, Nodes, ray_nodes, wait_until_gone
-from slow import ASKED_FOR, more
+from slow import ASKED_FOR, cluster, more
 from tiny_self_play import TINY, best_of, final_state, games_of, lines_of, tiny
 from workers_here import WorkersHere, collected
 
@@ -115,6 +115,7 @@ def second() -> Iterator[Nodes]:
         yield opened
 
 
+@cluster
 def test_a_run_whose_nodes_die_in_training_and_which_moves_to_another_cluster_is_the_same(
     nodes: Nodes, second: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -152,6 +153,7 @@ def without_seconds(report: Any) -> Any:
     return [without_seconds(entry) for entry in report] if isinstance(report, list) else report
 
 
+@cluster
 def test_grade_and_certify_give_the_same_bytes_though_a_node_dies(
     nodes: Nodes, learned33: Path, solved33: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -211,6 +213,7 @@ def test_an_address_where_no_ray_is_is_refused_at_once(
     assert len(ended.err.splitlines()) == 1 and not ended.out
 
 
+@cluster
 def test_a_node_with_another_fadefour_is_refused_with_both_versions(
     nodes: Nodes, tmp_path: Path
 ) -> None:
@@ -231,6 +234,7 @@ def test_a_node_with_another_fadefour_is_refused_with_both_versions(
     assert not ray.is_initialized()
 
 
+@cluster
 def test_a_machine_with_another_python_is_refused_at_the_start_and_left_out_later(
     nodes: Nodes, tmp_path: Path
 ) -> None:
@@ -273,6 +277,7 @@ def test_a_machine_with_another_python_is_refused_at_the_start_and_left_out_late
     nodes.take_out(other)
 
 
+@cluster
 def test_another_ray_is_refused_with_both_versions(
     nodes: Nodes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -284,6 +289,7 @@ def test_another_ray_is_refused_with_both_versions(
     assert version in message and "1.2.3" in message and "\n" not in message
 
 
+@cluster
 def test_what_is_larger_than_the_object_store_is_kept_and_a_full_one_is_one_line(
     nodes: Nodes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -338,6 +344,7 @@ def long_run(folder: Path) -> list[str | Path]:
 
 
 @more
+@cluster
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_nothing_is_left_of_a_local_cluster_whose_run_is_stopped(
     how: signal.Signals, tmp_path: Path
@@ -359,6 +366,7 @@ def test_nothing_is_left_of_a_local_cluster_whose_run_is_stopped(
             os.kill(pid, signal.SIGKILL)
 
 
+@cluster
 def test_a_cluster_that_goes_away_is_one_line_and_soon(second: Nodes, tmp_path: Path) -> None:
     process = start(f"{tmp_path}", *long_run(tmp_path), "--cluster", second.address)
     wait_until(has_games(tmp_path / "run"), process)
@@ -370,6 +378,7 @@ def test_a_cluster_that_goes_away_is_one_line_and_soon(second: Nodes, tmp_path: 
     assert "Traceback" not in err
 
 
+@cluster
 def test_auto_is_the_cluster_of_this_machine(
     nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,7 @@ from browser import (
     server,
     show,
     shown_position,
+    tab,
 )
 from libraries import library
 
@@ -27,7 +28,7 @@ from solver import Position, open_table
 for package in ("starlette", "uvicorn", "playwright"):
     library(package)
 
-__all__ = ["browser", "page", "runs", "server"]  # fixtures
+__all__ = ["browser", "page", "runs", "server", "tab"]  # fixtures
 
 
 # ---- the explorer -------------------------------------------------------------------------------

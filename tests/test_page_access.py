@@ -10,19 +10,19 @@ from browser import (
     at,
     browser,
     click,
-    opened_page,
     page,
     play,
     record,
     show,
     shown_position,
+    tab,
 )
 from libraries import library
 
 for package in ("starlette", "uvicorn", "playwright"):
     library(package)
 
-__all__ = ["browser", "page"]  # fixtures
+__all__ = ["browser", "page", "tab"]  # fixtures
 
 FOCUSED = "document.activeElement"
 
@@ -225,13 +225,11 @@ PLACES = [
 
 
 @pytest.mark.parametrize("address", PLACES)
-def test_a_narrow_screen_needs_no_sideways_scrolling(
-    server: str, browser: Any, address: str
-) -> None:
-    with opened_page(browser, server, 360, 740) as page:
-        page.goto(address)
-        page.wait_for_selector(".cell .value, .cell .piece, .panel svg")
-        assert page.evaluate("document.documentElement.scrollWidth") <= 360
+def test_a_narrow_screen_needs_no_sideways_scrolling(page: Any, address: str) -> None:
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.goto(address)
+    page.wait_for_selector(".cell .value, .cell .piece, .panel svg")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
 LEAST_TARGET = 24
@@ -239,24 +237,22 @@ LEAST_TARGET = 24
 
 
 @pytest.mark.parametrize(("game", "corner"), [("gomoku-15", "o15"), ("connect4", "g6")])
-def test_every_cell_can_be_hit_on_a_narrow_screen(
-    server: str, browser: Any, game: str, corner: str
-) -> None:
+def test_every_cell_can_be_hit_on_a_narrow_screen(page: Any, game: str, corner: str) -> None:
     """A board that is wider than the screen scrolls in its own frame, and follows the game."""
-    with opened_page(browser, server, 360, 740) as page:
-        show(page, "-", game)
-        sizes = page.evaluate("""[...document.querySelectorAll('.cell')].map(
-            c => Math.min(c.getBoundingClientRect().width, c.getBoundingClientRect().height))""")
-        assert min(sizes) >= LEAST_TARGET
-        click(page, corner)
-        page.wait_for_selector(".cell.last")
-        click(page, "a1")
-        page.wait_for_function("() => document.querySelectorAll('.piece').length === 2")
-        visible = page.evaluate("""() => {
-            const cell = document.querySelector('.cell.last').getBoundingClientRect();
-            return cell.left >= 0 && cell.right <= innerWidth; }""")
-        assert visible
-        assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    page.set_viewport_size({"width": 360, "height": 740})
+    show(page, "-", game)
+    sizes = page.evaluate("""[...document.querySelectorAll('.cell')].map(
+        c => Math.min(c.getBoundingClientRect().width, c.getBoundingClientRect().height))""")
+    assert min(sizes) >= LEAST_TARGET
+    click(page, corner)
+    page.wait_for_selector(".cell.last")
+    click(page, "a1")
+    page.wait_for_function("() => document.querySelectorAll('.piece').length === 2")
+    visible = page.evaluate("""() => {
+        const cell = document.querySelector('.cell.last').getBoundingClientRect();
+        return cell.left >= 0 && cell.right <= innerWidth; }""")
+    assert visible
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
 OVERLAPS = """() => {
@@ -292,13 +288,13 @@ OVERLAPS = """() => {
     ],
 )
 def test_words_on_a_cell_do_not_overlap(
-    server: str, browser: Any, width: int, game: str, position: str, network: str | None
+    page: Any, width: int, game: str, position: str, network: str | None
 ) -> None:
-    with opened_page(browser, server, width, 740) as page:
-        show(page, position, game)
-        page.wait_for_selector("#moves tbody tr")
-        if network:
-            page.click("#network-part summary")
-            page.select_option("#network", network)
-            page.wait_for_selector("#opinion .wdl")
-        assert page.evaluate(OVERLAPS) == []
+    page.set_viewport_size({"width": width, "height": 740})
+    show(page, position, game)
+    page.wait_for_selector("#moves tbody tr")
+    if network:
+        page.click("#network-part summary")
+        page.select_option("#network", network)
+        page.wait_for_selector("#opinion .wdl")
+    assert page.evaluate(OVERLAPS) == []

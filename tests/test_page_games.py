@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from browser import GAME, Held, at, browser, click, page, record, show
+from browser import GAME, Held, at, browser, click, page, record, show, tab
 from libraries import library
 
 for package in ("starlette", "uvicorn", "playwright"):
     library(package)
 
-__all__ = ["browser", "page"]  # fixtures
+__all__ = ["browser", "page", "tab"]  # fixtures
 
 
 def load(page: Any, text: str) -> None:

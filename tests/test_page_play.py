@@ -15,13 +15,14 @@ from browser import (
     record,
     show,
     shown_position,
+    tab,
 )
 from libraries import library
 
 for package in ("starlette", "uvicorn", "playwright"):
     library(package)
 
-__all__ = ["browser", "page"]  # fixtures
+__all__ = ["browser", "page", "tab"]  # fixtures
 
 POSITIONS = "**/api/drop/3/3/3?*"
 REPLIES = "**/api/drop/3/3/3/reply*"

@@ -8,14 +8,14 @@ import time
 from pathlib import Path
 from typing import Any
 
-from browser import GAME, Held, browser, page, runs, server, show, write_run
+from browser import GAME, Held, browser, own_page, runs, server, show, write_run
 from libraries import library
 from small_networks import save_small_network
 
 for package in ("starlette", "uvicorn", "playwright"):
     library(package)
 
-__all__ = ["browser", "page", "runs", "server"]  # fixtures
+__all__ = ["browser", "own_page", "runs", "server"]  # fixtures
 
 HEADING = "name => document.querySelector('#run h2')?.innerText === name"
 

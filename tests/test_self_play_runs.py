@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from conftest import run_cli
+from slow import slow
 from tiny_self_play import TINY, assert_same_run, lines_of, tiny
 from workers_here import WorkersHere
 
@@ -139,10 +140,12 @@ LEARN_3X3 = {
 }
 
 
+@slow
 def test_3x3_is_learned_from_zero_to_certified_perfect_play(
     solved33: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With the first move the game is won: against every reply, in as few plies as can be."""
+    """With the first move the game is won: against every reply, in as few plies as can be. That a
+    run from zero is proven unbeatable is also a test of docs/first_hour.md."""
     monkeypatch.setattr(module, "Workers", WorkersHere)
     rules = Rules(3, 3, 3)
     run = self_play(settled(LEARN_3X3), tmp_path / "run", stream=None)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import slow
 from conftest import run_cli
 from libraries import library
 from ray_nodes import Nodes, ray_nodes
@@ -92,7 +93,7 @@ def test_shards_are_dealt_over_the_machines_in_turn() -> None:
     assert places_for([], None) == []
 
 
-@pytest.mark.parametrize("shards", [1, 2, 3])
+@pytest.mark.parametrize("shards", [*(pytest.param(n, marks=slow.cluster) for n in (1, 2)), 3])
 def test_any_number_of_shards_on_several_nodes_writes_the_same_file(
     cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shards: int
 ) -> None:
@@ -119,6 +120,7 @@ def test_any_number_of_shards_on_several_nodes_writes_the_same_file(
     assert set(used) == {min(shards, 2)}, "nodes that had a shard"
 
 
+@slow.cluster
 @pytest.mark.parametrize("is_saved", [True, False], ids=["from a checkpoint", "from the beginning"])
 def test_a_node_that_dies_in_the_middle_costs_time_only(
     nodes: Nodes,
@@ -159,6 +161,7 @@ def test_a_node_that_dies_in_the_middle_costs_time_only(
     assert lines[-1] == "cluster: 3 shards on 1 machine"
 
 
+@slow.cluster
 @pytest.mark.parametrize("when", ["saved", "loaded", "collected"])
 def test_a_shard_that_dies_while_states_are_copied_leaves_nothing_half_copied(
     cluster: Cluster,
@@ -229,6 +232,7 @@ class Stopping(EveryDepth):
             raise KeyboardInterrupt
 
 
+@slow.cluster
 def test_it_goes_on_from_a_checkpoint_of_one_machine_and_back(
     cluster: Cluster, whole: ResultsSolution, tmp_path: Path
 ) -> None:
@@ -247,6 +251,7 @@ def test_it_goes_on_from_a_checkpoint_of_one_machine_and_back(
     assert_same(solve_results(LARGE, checkpoints=files["shards"]), whole)
 
 
+@slow.cluster
 def test_without_a_file_the_states_stay_where_they_are(cluster: Cluster) -> None:
     from solver.cluster.sharded_solve import ShardedPasses
 
@@ -260,6 +265,7 @@ def test_without_a_file_the_states_stay_where_they_are(cluster: Cluster) -> None
 # ---- what goes wrong -----------------------------------------------------------------
 
 
+@slow.cluster
 def test_shards_that_die_again_and_again_are_one_line(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -279,6 +285,7 @@ def test_shards_that_die_again_and_again_are_one_line(
     assert "\n" not in str(raised.value)
 
 
+@slow.cluster
 def test_shards_whose_processors_others_hold_say_so_once_and_wait(
     nodes: Nodes, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -307,6 +314,7 @@ def test_shards_whose_processors_others_hold_say_so_once_and_wait(
     assert lines[1:] == ["cluster: 3 shards on 1 machine"]
 
 
+@slow.cluster
 def test_an_object_store_that_is_full_during_a_solve_is_one_line(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -325,6 +333,7 @@ def test_an_object_store_that_is_full_during_a_solve_is_one_line(
     assert "\n" not in str(raised.value) and "\x1b" not in str(raised.value)
 
 
+@slow.cluster
 def test_what_a_shard_raises_itself_is_not_tried_again(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -355,6 +364,7 @@ def fadefour(*arguments: str | Path, **environment: str) -> subprocess.Completed
     )
 
 
+@slow.cluster
 def test_the_command_writes_the_file_of_the_plain_solve(nodes: Nodes, tmp_path: Path) -> None:
     """On a cluster of its own, and on the one to which this machine belongs."""
     rules, variant = Rules(3, 3, 3), ["--n", "3", "--m", "3", "--results-only", "--threads", "2"]

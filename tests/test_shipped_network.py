@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from fixed_players import cells_chosen
-from slow import slow
+from slow import ASKED_FOR, more, slow
 from small_networks import save_small_network
 
 import azfit
@@ -31,9 +31,10 @@ def player():
     return azfit.load_player("shipped")
 
 
+@more
 def test_it_makes_no_blunder_in_a_sample(player, table44):
     """All positions are graded by `fadefour grade shipped --all`; here a part, in seconds."""
-    graded = grade(player, table44, sample=50_000, seed=2)
+    graded = grade(player, table44, sample=50_000 if ASKED_FOR else 10_000, seed=2)
     assert graded.overall.keeping == 1.0
     assert graded.overall.wdl_accuracy >= 0.999
 
@@ -44,6 +45,7 @@ def test_its_grade_is_of_this_network(player):
     assert report["overall"]["positions"] == 72_113_641
 
 
+@more
 def test_its_certificate_is_closed_where_it_is_looked_at(player):
     """`fadefour certify shipped --check` goes through all of it; here a part, in seconds."""
     certificate = read_certificate(CERTIFICATE)
@@ -51,7 +53,9 @@ def test_its_certificate_is_closed_where_it_is_looked_at(player):
     assert certificate.player.checkpoint_sha256 == player.sha256
     with np.load(CERTIFICATE) as stored:
         listed = np.unpackbits(stored["nodes"])
-    rows = np.random.default_rng(3).choice(certificate.positions, 20_000, replace=False)
+    rows = np.random.default_rng(3).choice(
+        certificate.positions, 20_000 if ASKED_FOR else 4_000, replace=False
+    )
     boards = listed_positions(certificate.rules, certificate.queues[rows])
     after = play(boards, cells_chosen(player, boards))
     replies = successors(after.take(~is_won(after))).positions

@@ -178,11 +178,11 @@ def test_workers_killed_between_their_games_are_replaced(
 
 def test_a_worker_killed_in_the_middle_of_a_game_is_replaced_and_plays_it_again() -> None:
     """The game takes far longer than the blow, which comes a moment after it was dealt."""
-    with Workers(tiny(workers=1, sims=2_000, cache=False)) as workers:
+    with Workers(tiny(workers=1, sims=1_000, cache=False)) as workers:
         workers.set_network("best", network())
         (victim,) = process_ids(workers)
         list(workers.play_games([1], 0, "best"))  # by now the worker is up and quick
-        blow = threading.Timer(0.2, os.kill, (victim, signal.SIGKILL))
+        blow = threading.Timer(0.1, os.kill, (victim, signal.SIGKILL))
         blow.start()
         (interrupted,) = workers.play_games([0], 0, "best")
         blow.join()
