@@ -50,10 +50,10 @@ solve: build
 	$(BIN)/fadefour verify --data $(DATA)
 	$(BIN)/fadefour summary --data $(DATA)
 
-# In half as many processes again as there are cores, for some tests wait for other processes; one
-# that has no more to do takes tests from another, so that a file's tests stay together for most of
-# the time. For one test or a debugger, plain pytest.
-PARALLEL := -n $(shell echo $$(( ($$(nproc) * 3 + 1) / 2 ))) --dist worksteal
+# In twice as many processes as there are cores, for some tests wait for other processes; one that
+# has no more to do takes tests from another, so that a file's tests stay together for most of the
+# time. For one test or a debugger, plain pytest.
+PARALLEL := -n $(shell echo $$(( $$(nproc) * 2 ))) --dist worksteal
 test: $(VENV)/tests.installed
 	$(BIN)/python -m pytest -q $(PARALLEL) -m "not cluster"
 

@@ -61,6 +61,7 @@ def test_a_cluster_that_asks_for_its_token_says_where_it_is(address: str) -> Non
     assert "the cluster asks for its token" in line and "RAY_AUTH_MODE=token" in line
 
 
+@cluster
 def test_games_and_matches_are_those_of_one_process_though_a_node_dies_and_one_joins(
     nodes: Nodes,
 ) -> None:
