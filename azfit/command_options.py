@@ -14,7 +14,6 @@ from azfit.games import DropOldest, Game
 from azfit.search_config import MOST_SIMS
 from solver.command_options import Command, NamedPath, WholeNumber, data_option
 from solver.errors import InputError
-from solver.rules import Rules
 
 sims_option = click.option(
     "--sims",
@@ -57,12 +56,6 @@ class TypedVariant:
     n: int | None = None
     m: int | None = None
     k: int | None = None
-
-    @property
-    def rules(self) -> Rules:
-        """What the options mean where nothing else names the variant: 4 x 4 by default."""
-        n = 4 if self.n is None else self.n
-        return Rules(n, 4 if self.m is None else self.m, n if self.k is None else self.k)
 
     def check(self, game: Game, source: str) -> None:
         """Refuses a typed option that does not hold for the game that ``source`` plays."""

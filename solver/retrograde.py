@@ -55,11 +55,6 @@ class Solution(Table):
     def name(self) -> str:
         return f"the solution of {self.rules.name}"
 
-    @property
-    def deepest(self) -> int:
-        """Plies of the longest forced win or loss; 0 if none is longer than the end itself."""
-        return deepest_of(self.counts)
-
     def close(self) -> None:
         """Nothing is open: the memory goes with the last reference to the table."""
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -49,9 +48,6 @@ class DatasetReport:
             if (rows.sources == source).any()
         }
         return cls(folder, len(rows), sources, by_ply)
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
     def __str__(self) -> str:
         sources = ", ".join(f"{count:,} {name}" for name, count in self.sources.items())
