@@ -314,7 +314,7 @@ def test_results_without_plies(table33: DenseTable, tmp_path: Path) -> None:
         judged = web.post(address(rules) + "/review", {"moves": game}).json["moves"]
         known = review_game(table33, rules.start(), [rules.cell(name) for name in game])
         assert [move["mistake"] for move in judged] == [move.is_mistake for move in known.moves]
-        assert known.mistakes == [known.moves[i] for i, move in enumerate(judged) if move["mistake"]]
+        assert len(known.mistakes) == sum(move["mistake"] for move in judged) > 0
         assert web.get(address(rules) + "/stats").json == Statistics.of_table(table33).to_dict()
         assert web.get(address(rules) + "/reply", position="-/- x").json["mistake"] is False
 
