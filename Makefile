@@ -57,8 +57,7 @@ PARALLEL := -n $(shell echo $$(( $$(nproc) * 2 ))) --dist worksteal
 test: $(VENV)/tests.installed
 	$(BIN)/python -m pytest -q $(PARALLEL) -m "not cluster"
 
-# What starts nodes of Ray, and waits for them most of the time: tests/slow.py. Part of CI; a few
-# such tests are also part of `make test`.
+# What starts nodes of Ray, and waits for them most of the time: tests/slow.py. Part of CI.
 test-cluster: $(VENV)/tests.installed
 	$(BIN)/python -m pytest -q $(PARALLEL) -m cluster
 

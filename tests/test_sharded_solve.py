@@ -93,7 +93,8 @@ def test_shards_are_dealt_over_the_machines_in_turn() -> None:
     assert places_for([], None) == []
 
 
-@pytest.mark.parametrize("shards", [*(pytest.param(n, marks=slow.cluster) for n in (1, 2)), 3])
+@slow.cluster
+@pytest.mark.parametrize("shards", [1, 2, 3])
 def test_any_number_of_shards_on_several_nodes_writes_the_same_file(
     cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shards: int
 ) -> None:
