@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from plain_games import GOING_ON, PlainConnect4, PlainDrop, PlainGame, PlainGomoku, windows
+from slow import slow
 
 from azfit import Connect4, DropOldest, Game, Gomoku, Result, game_by_name
 from azfit.search import Search
@@ -31,7 +32,11 @@ PLAIN: list[PlainGame] = [
     PlainConnect4(),
     *(PlainGomoku(size) for size in (9, 11, 13, 15, 19)),
 ]
-every_game = pytest.mark.parametrize("plain", PLAIN, ids=lambda plain: plain.name)
+SLOWLY = ("gomoku-11", "gomoku-13")  # between sizes that always run, by the same code
+every_game = pytest.mark.parametrize(
+    "plain",
+    [pytest.param(plain, id=plain.name, marks=[slow] * (plain.name in SLOWLY)) for plain in PLAIN],
+)
 
 
 def favourite_line(size: int, choice: random.Random) -> list[int]:
