@@ -8,7 +8,7 @@ DATA   ?= data
 KERNEL_SOURCES := $(wildcard csrc/*.c csrc/*.h) csrc/build.py setup.py pyproject.toml constraints.txt
 
 .PHONY: build solve serve plot parquet learn openspiel pettingzoo cluster wheel bench clean wheel-aarch64
-.PHONY: test test-cluster test-slow quick coverage lint sanitize sanitize-native sanitize-scalar tsan fuzz torture
+.PHONY: test test-page test-cluster test-slow quick coverage lint sanitize sanitize-native sanitize-scalar tsan fuzz torture
 .DEFAULT_GOAL := solve
 
 # What Python compiles is kept, whatever the shell says: a process of the tests would spend ten
@@ -55,11 +55,11 @@ solve: build
 # time. For one test or a debugger, plain pytest.
 PARALLEL := -n $(shell echo $$(( $$(nproc) * 2 ))) --dist worksteal
 test: $(VENV)/tests.installed
-	$(BIN)/python -m pytest -q $(PARALLEL) -m "not cluster"
+	$(BIN)/python -m pytest -q $(PARALLEL) -m "not cluster and not page"
 
-# What starts nodes of Ray, and waits for them most of the time: tests/slow.py. Part of CI.
-test-cluster: $(VENV)/tests.installed
-	$(BIN)/python -m pytest -q $(PARALLEL) -m cluster
+# What starts nodes of Ray, and what uses a browser: tests/slow.py. Part of CI.
+test-cluster test-page: test-%: $(VENV)/tests.installed
+	$(BIN)/python -m pytest -q $(PARALLEL) -m $*
 
 # What takes minutes, and of some other tests far more of the same: tests/slow.py. Not part of CI.
 test-slow: $(VENV)/tests.installed

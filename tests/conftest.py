@@ -46,6 +46,9 @@ LONGEST = ("test_first_hour.py", "test_self_play_runs.py", "test_learning_cli.py
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The longest tests begin first, so that no process is left alone with one at the end."""
     items.sort(key=lambda item: item.path.name not in LONGEST)
+    for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker(slow.page)
     if not slow.ASKED_FOR:
         for item in items:
             if item.get_closest_marker("slow") is not None:
