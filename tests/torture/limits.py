@@ -10,14 +10,14 @@ from torture.campaign import Setting, Trial
 from torture.inputs import Inputs
 from torture.writers import WRITERS, course_of
 
-SIZES, FEWER_SIZES = 50, 10  # the latter of commands that put one file in place, and take long
+SIZES = 50
 
 
 def trials(setting: Setting, inputs: Inputs) -> Iterator[Trial]:
     for writer in setting.share_of(WRITERS, "writers", times=30):
         course = course_of(writer, inputs, f"without limits, {writer.name}")
         draw = setting.random("limits", writer.name)
-        for _ in range(setting.count(FEWER_SIZES if writer.is_slow else SIZES)):
+        for _ in range(setting.count(SIZES)):
             # Small files and large ones alike: every number of digits is as likely.
             limit = int(course.largest ** draw.uniform(0, 1.02)) - draw.randrange(2)
             yield Trial(

@@ -43,8 +43,6 @@ class Writer:
     """Whether it prints what it has found before it says that it could not be written."""
     warns_first: str = ""
     """How the one line begins in which it may say that it goes on without a file."""
-    is_slow: bool = False
-    """Whether it is given fewer limits than the others: it works long and writes one file."""
     begins: tuple[str, ...] = ()
     """Of a run that is begun: its config, and the command that goes on once that is there."""
 
@@ -138,7 +136,7 @@ WRITERS = (
     Writer("export --format parquet", (*EXPORT, "--format", "parquet"),
            lambda inputs, here: inputs.copy(["data"], here), ("made",)),
     Writer("export-onnx", ONNX, _beginning_with("net.safetensors", older="made/net.onnx"),
-           ("made",), is_slow=True),
+           ("made",)),
     Writer("train-from-oracle", TRAIN.command,
            lambda inputs, here: inputs.copy(TRAIN.command, here), ("trained",), True),
     Writer("train-from-oracle --game connect4", TEACH, _teach, ("taught", "positions"), True,
