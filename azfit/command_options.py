@@ -23,7 +23,10 @@ sims_option = click.option(
 
 
 prove_option = click.option(
-    "--prove", is_flag=True, help="Let the search prove wins, losses and draws, and play by them."
+    "--prove/--no-prove",
+    default=None,
+    help="Let the search prove wins, losses and draws, and play by them.  "
+    "[default: every search does]",
 )
 
 lcb_option = click.option(

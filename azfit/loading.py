@@ -119,7 +119,7 @@ def load_player(
     *,
     backend: str | None = None,
     max_plies: int | None = None,
-    prove: bool = False,
+    prove: bool | None = None,
     lcb: float = 0.0,
 ) -> Player:
     """The network of a checkpoint as a player; this needs torch (the extra ``learn``).
@@ -134,7 +134,7 @@ def load_player(
     threads: for torch; None: what is fastest here, by a measurement of half a second.
     backend: what runs the network, see ``azfit.inference``; None: torch, on which all published
     grades and proofs rest.
-    prove, lcb: as in ``SearchConfig``, for a search.
+    prove, lcb: as in ``SearchConfig``, for a search; None: a search proves what it can.
     max_plies: a search counts a game that reaches this ply as a draw; None: the game's own cap.
 
     A player of drop-oldest is canonical: symmetric boards get symmetric moves.
@@ -161,7 +161,7 @@ class LoadedNetwork:
         sims: int | None = None,
         max_plies: int | None = None,
         *,
-        prove: bool = False,
+        prove: bool | None = None,
         lcb: float = 0.0,
     ) -> Player:
         """As ``load_player`` makes it."""
@@ -173,7 +173,7 @@ class LoadedNetwork:
         else:
             steps = float(self.network.config.max_plies)
             config = SearchConfig(
-                sims=sims, max_steps=steps, max_plies=max_plies, prove=prove, lcb=lcb
+                sims=sims, max_steps=steps, max_plies=max_plies, prove=prove is not False, lcb=lcb
             )
             player = SearchPlayer(game, evaluator, config, name=self.name, sha256=self.sha256)
         if not isinstance(game, DropOldest):

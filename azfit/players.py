@@ -209,7 +209,7 @@ class SearchPlayer(Player):
         sha256: str | None = None,
     ) -> None:
         """config: of its options those for noise, temperature and reuse are not used."""
-        how = ", prove" * config.prove + f", lcb {config.lcb:g}" * bool(config.lcb)
+        how = ", no proofs" * (not config.prove) + f", lcb {config.lcb:g}" * bool(config.lcb)
         super().__init__(game, f"{name} + {config.sims} sims{how}")
         self.sims, self.sha256, self._evaluator = config.sims, sha256, evaluator
         self._config = config.for_matches()

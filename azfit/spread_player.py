@@ -31,7 +31,7 @@ AHEAD = 8  # batches for each worker, from the one whose choices are needed next
 class _Network:
     weights: Weights
     sims: int | None
-    prove: bool
+    prove: bool | None
     lcb: float
 
 
@@ -92,7 +92,7 @@ def load_players(
     cluster: str | None,
     report: Callable[[str], None],
     *,
-    prove: bool = False,
+    prove: bool | None = None,
     lcb: float = 0.0,
 ) -> Iterator[list[Player]]:
     """As ``load_player`` makes them; cluster, report: as for ``open_pool``."""

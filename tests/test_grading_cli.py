@@ -86,7 +86,7 @@ def test_a_grade_with_proofs_and_bounds_is_that_of_the_player_with_them(
     blunders = set()
     with open_table(solved33, Rules(3, 3, 3)) as table:
         for prove, lcb in ((False, 0.0), (True, 0.0), (True, 5.0)):
-            options = ("--prove",) * prove + ("--lcb", lcb) * bool(lcb)
+            options = ("--no-prove",) * (not prove) + ("--lcb", lcb) * bool(lcb)
             graded = fadefour(*common, *options, "--json")
             assert graded.code == 0, graded.err
             (entry,) = json.loads(graded.out)["grades"]
@@ -94,7 +94,7 @@ def test_a_grade_with_proofs_and_bounds_is_that_of_the_player_with_them(
             assert (
                 entry["player"]
                 == player.name
-                == "small + 40 sims" + (", prove" * prove + ", lcb 5" * bool(lcb))
+                == "small + 40 sims" + (", no proofs" * (not prove) + ", lcb 5" * bool(lcb))
             )
             expected = grade_module.grade(player, table, sample=300, seed=entry["seed"])
             assert entry["overall"]["blunders"] == expected.overall.errors
@@ -353,6 +353,7 @@ HUGE = 10**30
         (("grade", "small", "--opening-plies", 100), "--opening-plies 100"),
         (("grade", "small", "--sims", HUGE), f"--sims {HUGE}"),
         (("grade", "small", "--prove"), "give --sims"),
+        (("grade", "small", "--no-prove"), "give --sims"),
         (("grade", "small", "--sims", 5, "--lcb", 101), "--lcb"),
         (("grade", "small", "--threads", 0), "--threads 0"),
         (("grade", "small", "--all", "--sample", 5), "--sample"),
@@ -369,6 +370,7 @@ HUGE = 10**30
         (("play", "--sims", 5), "--sims"),
         (("play", "--lcb", 5), "--lcb has no effect without a network"),
         (("play", "--prove"), "--prove has no effect without a network"),
+        (("play", "--no-prove"), "--no-prove has no effect without a network"),
         (("play", "--against", "small", "--prove"), "give --sims"),
         (("match", "small", "other", "--lcb", 200), "--lcb"),
         (("match", "small", "other", "--sims", 0, "--lcb", 5), "give --sims"),

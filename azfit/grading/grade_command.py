@@ -105,7 +105,7 @@ def grade_command(
     sets: tuple[Path, ...],
     seed: int,
     sims: int | None,
-    prove: bool,
+    prove: bool | None,
     lcb: float,
     in_play: int | None,
     opening_plies: int,
@@ -132,8 +132,10 @@ def grade_command(
     """
     if grade_all and sample is not None:
         raise InputError("--all and --sample cannot be combined: give one of them")
-    if sims is None and (prove or lcb):
-        raise InputError("--prove and --lcb are for a search: give --sims, or leave them out")
+    if sims is None and (prove is not None or lcb):
+        raise InputError(
+            "--prove, --no-prove and --lcb are for a search: give --sims, or leave them out"
+        )
     checkpoints = tuple(shipped_for(name, game_name) for name in checkpoints)
     game = _common_game(checkpoints, game_name, variant)
     asked = Asked(checkpoints, sims, prove, lcb, threads, seed, as_json)
@@ -197,7 +199,7 @@ class Asked:
 
     checkpoints: Sequence[str]
     sims: int | None
-    prove: bool
+    prove: bool | None
     lcb: float
     threads: int | None
     seed: int

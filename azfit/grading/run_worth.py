@@ -86,11 +86,9 @@ class Finished:
 
     @property
     def searching(self) -> Player:
-        """With the run's own search."""
+        """With the run's simulations, as it would play."""
         config = self.config
-        return self.network.player(
-            config.sims, config.max_plies, prove=config.prove, lcb=config.lcb
-        )
+        return self.network.player(config.sims, config.max_plies, lcb=config.lcb)
 
     def verdicts(
         self, judged: Callable[[Player, int], Verdict], first: int, first_searched: int, most: int
@@ -222,7 +220,6 @@ def _against_start(run: Finished, seconds: float) -> StartMatch:
         games=GAMES,
         sims=sims,
         seed=SEED,
-        prove=bool(sims) and config.prove,
         lcb=config.lcb if sims else 0.0,
     )
     score = match.score

@@ -66,12 +66,12 @@ def play_match(
     games: int = 100,
     sims: int = 100,
     seed: int = 0,
-    prove: bool = False,
+    prove: bool | None = None,
     lcb: float = 0.0,
 ) -> Match:
     """Pairs of games from random openings; a player is a checkpoint, a run or ``random``.
 
-    sims: simulations per move; 0 for the networks alone. prove, lcb: as in ``SearchConfig``.
+    sims: simulations per move; 0 for the networks alone. prove, lcb: as for ``load_player``.
     """
     if games < 2 or games % 2:
         raise InputError(f"--games {games}: use an even number; each opening is played twice")

@@ -38,7 +38,7 @@ class Wish:
     sims: int | None
     threads: int | None
     """None: one for a network, which has one board at a time; all cores for the solver."""
-    prove: bool = False
+    prove: bool | None = None
     lcb: float = 0.0
 
 
@@ -75,12 +75,16 @@ def _game(wish: Wish) -> Game:
     """The game that is meant; one line if the opponent cannot play it."""
     if wish.against not in (None, TABLE, SOLVER, RANDOM):
         return _game_of_network(wish, wish.against)
-    if wish.sims is not None or wish.prove or wish.lcb:
-        name = "--sims" if wish.sims is not None else "--prove" if wish.prove else "--lcb"
-        shown = f"--sims {wish.sims}" if wish.sims is not None else name
-        raise InputError(
-            f"{shown} has no effect without a network: give one with --against, or leave {name} out"
-        )
+    for name, value, is_typed in (
+        ("--sims", f" {wish.sims}", wish.sims is not None),
+        ("--prove" if wish.prove else "--no-prove", "", wish.prove is not None),
+        ("--lcb", "", wish.lcb != 0),
+    ):
+        if is_typed:
+            raise InputError(
+                f"{name}{value} has no effect without a network: give one with --against, or leave "
+                f"{name} out"
+            )
     kind = wish.game or ("connect4" if wish.against == SOLVER else "drop")
     if kind == "gomoku" and wish.against != RANDOM:
         raise InputError(

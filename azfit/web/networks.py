@@ -138,7 +138,9 @@ def opinion_entry(
     legal = game.legal_moves(state)
     if not legal:
         raise ApiError(400, f"'{position}' is over", "ask about a position in play")
-    opinion = loaded.player(sims or None).opinion(state, stop.check)
+    # Without proofs, which end a search early and take the visits of lost moves away: what is shown
+    # of a search is its visits.
+    opinion = loaded.player(sims or None, prove=False).opinion(state, stop.check)
     moves = [
         {
             "move": game.action_name(action),
