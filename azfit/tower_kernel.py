@@ -57,7 +57,7 @@ class TowerKernel:
         weights = np.concatenate([each.detach().numpy().ravel() for each in parameters])
         assert weights.size == lib.ff_tower_floats(self._shape)
         self._packed = np.empty(lib.ff_tower_packed_bytes(self._shape), np.uint8)
-        assert lib.ff_tower_pack(self._shape, pointer(weights), pointer(self._packed)) == 0
+        lib.ff_tower_pack(self._shape, pointer(weights), pointer(self._packed))
         self._memory_bytes: int = lib.ff_tower_memory_bytes(self._shape)
         self._actions = game.actions
         self._fast = has_fast_path() if fast is None else fast
