@@ -70,7 +70,7 @@ test-slow: $(VENV)/tests.installed
 # large boards of Gomoku, and what is compared with brute force in plain Python.
 QUICK_TESTS := $(addprefix tests/test_,rules.py index.py labels.py retrograde.py audit.py table.py \
                  records.py merging.py probe_command.py connect4_solver.py games.py search.py \
-                 search_root.py sampler.py network.py replay.py gate.py iteration.py \
+                 search_root.py sampler.py network.py tower.py replay.py gate.py iteration.py \
                  self_play_config.py diagnosis_figures.py bad_use.py extras.py \
                  public_names.py web_errors.py)
 SLOW_IN_QUICK := (brute_force or unmoves or published_facts or wrong_pairings or trying_everything)
@@ -105,7 +105,7 @@ SANITIZED_TESTS := $(addprefix tests/test_,index.py retrograde.py audit.py table
                      record_kernels.py records.py merging.py forged_records.py labels.py exploring.py \
                      games.py threads.py search.py search_root.py search_proofs.py search_gumbel.py \
                      sampler.py connect4_solver.py \
-                     gomoku_tactics.py)
+                     gomoku_tactics.py tower.py)
 PURE_PYTHON := tests/test_retrograde.py::test_duality_and_need_on_4x4
 sanitize: sanitize-native sanitize-scalar
 sanitize-native sanitize-scalar: sanitize-%: $(VENV)/tests.installed

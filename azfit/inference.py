@@ -1,7 +1,8 @@
 """Running a network: planes in, numpy out, behind one small interface.
 
 Back-ends: ``torch`` (eager, inference mode), ``compile`` (torch.compile), ``onnx`` (ONNX
-Runtime); bench/inference_speed.py times them.
+Runtime), ``kernel`` (our own, for towers: azfit/tower_kernel.py); bench/inference_speed.py times
+them.
 """
 
 from __future__ import annotations
@@ -19,16 +20,17 @@ from azfit.kernels import checked
 from azfit.network import Network
 from azfit.onnx_model import onnx_bytes
 from azfit.torch_threads import ThreadChoice, choose_threads
+from azfit.tower_kernel import TowerKernel, has_fast_path, is_plain_tower
 from solver.errors import FadefourError, InputError
 from solver.extras import missing
 
 Floats = NDArray[np.float32]
 Run = Callable[[Floats], tuple[Floats, Floats, Floats]]
 
-BACKENDS = ("torch", "compile", "onnx")
+BACKENDS = ("torch", "compile", "onnx", "kernel")
 
 AUTO = "auto"
-"""The fastest back-end that is installed."""
+"""The fastest back-end for the network that is installed and runs on this processor."""
 
 # Whatever is graded or certified uses one back-end: sums in another order may swap moves that are
 # nearly equal. This one also shares work between boards that look the same to the network.
@@ -37,9 +39,12 @@ DEFAULT_BACKEND = "torch"
 WORTH_SHARING = 1 << 10  # boards in a batch from which looking for copies pays
 
 
-def fastest() -> str:
-    """The back-end for batches of a search, by measurement (docs/learning.md): ONNX Runtime, where
-    it is installed, is 1.4 (MLP) to 1.9 (tower) times as fast as eager torch on 64 boards."""
+def fastest(network: Network) -> str:
+    """The back-end for batches of a search, by measurement (bench/log.md): on 64 boards ONNX
+    Runtime is 1.4 (MLP) to 1.9 (tower) times as fast as eager torch, and our kernel, which needs a
+    plain tower and a processor with bfloat16 products, is 2.3 to 3.7 times as fast as that."""
+    if is_plain_tower(network) and has_fast_path():
+        return "kernel"
     both = all(importlib.util.find_spec(name) for name in ("onnx", "onnxruntime"))
     return "onnx" if both else "torch"
 
@@ -73,7 +78,7 @@ class NetworkEvaluator:
     def __init__(
         self, network: Network, backend: str | None = None, threads: int | None = None
     ) -> None:
-        self.backend = fastest() if backend == AUTO else backend or DEFAULT_BACKEND
+        self.backend = fastest(network) if backend == AUTO else backend or DEFAULT_BACKEND
         if self.backend not in BACKENDS:
             raise InputError(f"back-end {backend!r}: use {', '.join(BACKENDS)}")
         if threads is not None and not 1 <= threads <= 1024:
@@ -88,8 +93,8 @@ class NetworkEvaluator:
 
     def choose_threads(self, boards: int, most: int) -> ThreadChoice:
         """Sets torch's threads to what is fastest for calls with this many boards, ``most`` at
-        most. ONNX Runtime keeps the number that it was made with."""
-        if self.backend == "onnx":
+        most. ONNX Runtime and our kernel keep the number that they were made with."""
+        if self.backend in ("onnx", "kernel"):
             return ThreadChoice(torch.get_num_threads(), {})
         # Boards as in play have few pieces, each on one plane.
         random = np.random.default_rng(0).random((boards, *self._shape), np.float32)
@@ -156,8 +161,13 @@ def _onnx_run(readout: Readout, threads: int | None) -> Run:
     return run
 
 
+def _kernel_run(readout: Readout, threads: int | None) -> Run:
+    return TowerKernel(readout.network, threads or torch.get_num_threads())
+
+
 _MAKERS: dict[str, Callable[[Readout, int | None], Run]] = {
     "torch": _eager_run,
     "compile": _compiled_run,
     "onnx": _onnx_run,
+    "kernel": _kernel_run,
 }

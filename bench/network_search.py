@@ -23,7 +23,7 @@ from azfit.network import Network, NetworkConfig
 @click.option("--trees", default=512, show_default=True)
 @click.option("--sims", default=100, show_default=True)
 @click.option("--threads", default=2, show_default=True)
-@click.option("--backend", default=None, help="torch, compile or onnx.  [default: torch]")
+@click.option("--backend", default=None, help="torch, compile, onnx or kernel.  [default: torch]")
 def main(trees: int, sims: int, threads: int, backend: str | None) -> None:
     game = game_by_name("drop-4-4-4")
     torch.manual_seed(1)

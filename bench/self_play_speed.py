@@ -2,7 +2,8 @@
 
 ``python bench/self_play_speed.py [--game connect4] [--workers 2]``: games of a random network of a
 fixed shape (Connect Four: a 64 x 4 residual tower), 100 simulations per move, one torch thread per
-worker. A simulation ends in a leaf that the network evaluates, in a leaf whose evaluation is in the
+worker. ``--backend onnx`` compares back-ends, ``--width 32 --blocks 3`` other networks of the kind.
+A simulation ends in a leaf that the network evaluates, in a leaf whose evaluation is in the
 cache, or in a finished game; the shares are printed too. Where pgx and mctx
 are installed, they are measured in the same run. Compare ratios: rates differ between machines.
 """
@@ -21,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from azfit.evaluation_cache import EvaluationCache
 from azfit.games import game_by_name
-from azfit.inference import NetworkEvaluator
+from azfit.inference import AUTO, BACKENDS, NetworkEvaluator
 from azfit.network import Network
 from azfit.self_play.config import settled
 from azfit.self_play.play_games import play_games
@@ -35,17 +36,22 @@ SHAPES: dict[str, dict[str, Any]] = {
 SEARCH = {"sims": 100, "temperature": 1.0, "random_plies": 0}
 
 
-def play(worker: int, game: str, games: int, barrier: Any, answers: Any) -> None:
+def play(
+    worker: int,
+    game: str,
+    games: int,
+    backend: str,
+    shape: dict[str, Any],
+    barrier: Any,
+    answers: Any,
+) -> None:
     """One worker; reports simulations, positions asked for, positions computed, seconds."""
     import torch
 
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    config, rules = (
-        settled({"game": game, **SHAPES[game.split("-", maxsplit=1)[0]], **SEARCH}),
-        game_by_name(game),
-    )
-    evaluate = EvaluationCache(NetworkEvaluator(Network(config.network).eval(), "auto", 1), rules)
+    config, rules = settled({"game": game, **shape, **SEARCH}), game_by_name(game)
+    evaluate = EvaluationCache(NetworkEvaluator(Network(config.network).eval(), backend, 1), rules)
     numbers = range(worker * games, (worker + 1) * games)
     barrier.wait()
     began = time.perf_counter()
@@ -59,11 +65,11 @@ def play(worker: int, game: str, games: int, barrier: Any, answers: Any) -> None
     answers.put((plies * config.sims, evaluate.asked, evaluate.computed, seconds))
 
 
-def measure(game: str, workers: int, games: int) -> None:
+def measure(game: str, workers: int, games: int, backend: str, shape: dict[str, Any]) -> None:
     context = multiprocessing.get_context("spawn")
     barrier, queue = context.Barrier(workers), context.Queue()
     crew = [
-        context.Process(target=play, args=(worker, game, games, barrier, queue))
+        context.Process(target=play, args=(worker, game, games, backend, shape, barrier, queue))
         for worker in range(workers)
     ]
     for process in crew:
@@ -74,7 +80,7 @@ def measure(game: str, workers: int, games: int) -> None:
     sims, asked, computed = (sum(answer[i] for answer in answers) for i in range(3))
     seconds = max(answer[3] for answer in answers)
     print(
-        f"{game}, {workers} workers of {games} games: {sims / seconds:,.0f} simulations/s "
+        f"{game}, {backend}, {workers} workers of {games} games: {sims / seconds:,.0f} simulations/s "
         f"({computed / sims:.0%} computed by the network, {(asked - computed) / sims:.0%} "
         f"in the cache, {1 - asked / sims:.0%} ended the game); {computed / seconds:,.0f} "
         f"evaluations/s; {seconds:.1f} s"
@@ -143,8 +149,14 @@ def main() -> None:
     parser.add_argument("--game", default="connect4")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--games", type=int, default=100)
+    parser.add_argument("--backend", default=AUTO, choices=(AUTO, *BACKENDS))
+    parser.add_argument("--width", type=int)
+    parser.add_argument("--blocks", type=int)
     given = parser.parse_args()
-    measure(given.game, given.workers, given.games)
+    shape = dict(SHAPES[given.game.split("-", maxsplit=1)[0]])
+    shape |= {"width": given.width} if given.width else {}
+    shape |= {"blocks": given.blocks} if given.blocks is not None else {}
+    measure(given.game, given.workers, given.games, given.backend, shape)
     if given.game == "connect4":
         measure_peer(given.games)
 

@@ -39,6 +39,7 @@ SOLVER = [
 LEARNING = [
     *("sampler", "game", "drop_oldest", "connect4", "gomoku"),
     *("search", "search_gumbel", "search_proof", "search_root"),
+    *("tower", "tower_plain", "tower_fast"),
 ]
 PARTS = {"solver": [*RULES, *SOLVER], "azfit": [*RULES, *LEARNING]}
 

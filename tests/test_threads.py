@@ -7,7 +7,7 @@ agreeing on it even where no result shows it. The variants are chosen for the ke
 
 from __future__ import annotations
 
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from threading import enumerate as enumerate_threads
@@ -18,6 +18,9 @@ import pytest
 from numpy.typing import NDArray
 from plain_connect4 import scored_games
 
+from azfit.kernels import ffi as tower_ffi
+from azfit.kernels import lib as towers
+from azfit.kernels import pointer
 from azfit.oracle.sampler import SampleMix, Sampler
 from solver import (
     FadefourError,
@@ -287,3 +290,32 @@ def test_helpers_join_a_search_that_takes_long_and_end_with_it(threads: int) -> 
         assert solver.score(Connect4Position(tuple(columns))) == score
         assert nodes > 1 << 16
     assert helpers() == 0
+
+
+@several_threads
+def test_boards_of_a_tower_are_shared_by_threads(threads: int) -> None:
+    sizes = {"rows": 6, "columns": 7, "planes": 2, "width": 16, "blocks": 1, "actions": 7}
+    shape = tower_ffi.new("ff_tower_shape *", sizes | {"max_plies": 5})
+    random = np.random.default_rng(0)
+    floats = random.normal(0, 0.1, towers.ff_tower_floats(shape)).astype(np.float32)
+    packed = np.zeros(towers.ff_tower_packed_bytes(shape), np.uint8)
+    assert towers.ff_tower_pack(shape, pointer(floats), pointer(packed)) == 0
+    planes = (random.random((40, 2, 6, 7)) < 0.1).astype(np.float32)
+
+    def answers(count: int) -> bytes:
+        policy, values = np.zeros((40, 7), np.float32), np.zeros((40, 4), np.float32)
+        wdl, steps = values[:30].ravel(), values[30:].ravel()
+        work = tower_ffi.new("ff_work *", {"next": 0, "end": 40, "step": 3})
+
+        def take(_: int) -> int:
+            memory = pointer(np.zeros(towers.ff_tower_memory_bytes(shape), np.uint8))
+            given = (shape, pointer(packed), memory, pointer(planes), work)
+            fast, outputs = towers.ff_tower_fast(), map(pointer, (policy, wdl, steps))
+            return int(towers.ff_tower_run(*given, fast, *outputs))
+
+        with ThreadPoolExecutor(count) as pool:
+            assert list(pool.map(take, range(count))) == [0] * count
+        return policy.tobytes() + values.tobytes()
+
+    assert len(set(answers(1))) > 2
+    assert answers(threads) == answers(1)

@@ -149,7 +149,9 @@ class SelfPlayConfig:
     )  # 0: by machine
     overlap: bool = option(False, "Play the next games while training and the match are under way.")
     backend: str = option(
-        "auto", "What runs the network in workers.", choices=("auto", "torch", "onnx", "compile")
+        "auto",
+        "What runs the network in workers.",
+        choices=("auto", "torch", "onnx", "compile", "kernel"),
     )
     cache: bool = option(True, "Remember the evaluations of positions that were seen before.")
 
@@ -268,7 +270,9 @@ class SelfPlayConfig:
                     f"{name}={plies}: games end after max_plies={self.max_plies}, and most of a "
                     f"game should be played; use at most {self.max_plies // 2}"
                 )
-        game_by_name(self.game)
+        drop_oldest = isinstance(game_by_name(self.game), DropOldest)
+        if self.backend == "kernel" and (drop_oldest or self.kind == "mlp"):
+            raise InputError("backend=kernel is for towers of Connect Four and Gomoku: use auto")
         self.search_config  # noqa: B018 - its checks
 
     @property
