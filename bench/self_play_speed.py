@@ -82,8 +82,8 @@ def measure(game: str, workers: int, games: int, backend: str, shape: dict[str, 
     print(
         f"{game}, {backend}, {workers} workers of {games} games: {sims / seconds:,.0f} "
         f"simulations/s ({computed / sims:.0%} computed by the network, "
-        f"{(asked - computed) / sims:.0%} in the cache, {1 - asked / sims:.0%} ended the game); {computed / seconds:,.0f} "
-        f"evaluations/s; {seconds:.1f} s"
+        f"{(asked - computed) / sims:.0%} in the cache, {1 - asked / sims:.0%} ended the game); "
+        f"{computed / seconds:,.0f} evaluations/s; {seconds:.1f} s"
     )
 
 
