@@ -80,10 +80,10 @@ def measure(game: str, workers: int, games: int, backend: str, shape: dict[str, 
     sims, asked, computed = (sum(answer[i] for answer in answers) for i in range(3))
     seconds = max(answer[3] for answer in answers)
     print(
-        f"{game}, {backend}, {workers} workers of {games} games: {sims / seconds:,.0f} simulations/s "
-        f"({computed / sims:.0%} computed by the network, {(asked - computed) / sims:.0%} "
-        f"in the cache, {1 - asked / sims:.0%} ended the game); {computed / seconds:,.0f} "
-        f"evaluations/s; {seconds:.1f} s"
+        f"{game}, {backend}, {workers} workers of {games} games: {sims / seconds:,.0f} "
+        f"simulations/s ({computed / sims:.0%} computed by the network, "
+        f"{(asked - computed) / sims:.0%} in the cache, {1 - asked / sims:.0%} ended the game); "
+        f"{computed / seconds:,.0f} evaluations/s; {seconds:.1f} s"
     )
 
 

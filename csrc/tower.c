@@ -191,10 +191,10 @@ typedef struct {
     ff_bfloat *planes;
     float *x;
     ff_bfloat *input, *hidden;
-} run;
+} tower_run;
 
 /* [plane][cell] to [cell][plane]. */
-static void turn_planes(const run *run, const float *planes) {
+static void turn_planes(const tower_run *run, const float *planes) {
     size_t count = (size_t)run->shape->planes, cells = run->size.cells;
     ff_bfloat *next = run->planes;
     for (size_t cell = 0; cell < cells; cell++)
@@ -202,9 +202,11 @@ static void turn_planes(const run *run, const float *planes) {
             *next++ = plane < count ? ff_to_bfloat(planes[plane * cells + cell]) : 0;
 }
 
-static void convolve(const run *run, pieces *packed, int ending) {
+static void convolve(const tower_run *run, pieces *packed, int ending) {
     int first = ending == FF_TOWER_FIRST;
     size_t pairs = first ? run->size.plane_pairs : run->size.pairs;
+    const ff_bfloat *weights = take_halves(packed, 18 * pairs * run->size.lanes);
+    const float *bias = take_floats(packed, run->size.lanes);
     ff_convolution layer = {
         .rows = run->shape->rows,
         .columns = run->shape->columns,
@@ -212,8 +214,8 @@ static void convolve(const run *run, pieces *packed, int ending) {
         .stride = (int)(first ? 2 * pairs : run->size.lanes),
         .lanes = (int)run->size.lanes,
         .ending = ending,
-        .weights = take_halves(packed, 18 * pairs * run->size.lanes),
-        .bias = take_floats(packed, run->size.lanes),
+        .weights = weights,
+        .bias = bias,
         .input = first ? run->planes : ending == FF_TOWER_HIDDEN ? run->input : run->hidden,
         .hidden = run->hidden,
         .x = run->x,
@@ -223,7 +225,7 @@ static void convolve(const run *run, pieces *packed, int ending) {
 
 /* A board's planes to its features, through all layers; to take many boards through one layer
  * after another is not faster.  Returns what follows in the packed network: the policy. */
-static pieces run_body(const run *run, const float *planes, ff_bfloat *features) {
+static pieces run_body(const tower_run *run, const float *planes, ff_bfloat *features) {
     size_t lanes = run->size.lanes, cells = run->size.cells;
     pieces packed = pieces_of(run->packed);
     turn_planes(run, planes);
@@ -235,13 +237,15 @@ static pieces run_body(const run *run, const float *planes, ff_bfloat *features)
         convolve(run, &packed, FF_TOWER_RESIDUAL);
     }
     run->path->rectify(run->x, cells * lanes, run->input);
+    const ff_bfloat *weights = take_halves(&packed, 2 * run->size.pairs * FF_REDUCED);
+    const float *bias = take_floats(&packed, FF_REDUCED);
     ff_product reduce = {
         .items = (int)cells,
         .pairs = (int)run->size.pairs,
         .outputs = FF_REDUCED,
         .stride = lanes,
-        .weights = take_halves(&packed, 2 * run->size.pairs * FF_REDUCED),
-        .bias = take_floats(&packed, FF_REDUCED),
+        .weights = weights,
+        .bias = bias,
         .input = run->input,
         .hidden = features,
     };
@@ -249,18 +253,18 @@ static pieces run_body(const run *run, const float *planes, ff_bfloat *features)
     return packed;
 }
 
-static void rate_moves(const run *run, const float *planes, const ff_bfloat *features,
+static void rate_moves(const tower_run *run, const float *planes, const ff_bfloat *features,
                        const ff_bfloat *weights, float bias, float *policy) {
     size_t cells = run->size.cells, actions = (size_t)run->shape->actions;
     for (size_t action = 0; action < actions; action++) {
-        float pieces = 0;
+        float occupied = 0;
         for (int plane = 0; plane < run->shape->planes; plane++)
-            pieces += planes[(size_t)plane * cells + cells - actions + action];
+            occupied += planes[(size_t)plane * cells + cells - actions + action];
         float logit = bias;
         for (size_t row = 0; row < run->size.policy_rows; row++)
             logit += run->path->dot(features + (row * actions + action) * FF_REDUCED,
                                     weights + row * FF_REDUCED);
-        policy[action] = pieces == 0 ? logit : FF_ILLEGAL;
+        policy[action] = occupied == 0 ? logit : FF_ILLEGAL;
     }
 }
 
@@ -268,7 +272,7 @@ static void rate_moves(const run *run, const float *planes, const ff_bfloat *fea
  * Our own, so that every C library gives the same; NaN stays NaN. */
 static float exponential(float x) {
     if (x < -87) return 0;
-    if (!(x <= 0)) return x;        /* not a number */
+    if (!(x <= 0)) return x;      /* not a number */
     const float whole = 12582912; /* 1.5 * 2^23: what is added to it is rounded */
     float n = (x * 1.44269504f + whole) - whole;
     float f = (x - n * 0.693359375f) + n * 2.12194440e-4f;
@@ -303,24 +307,25 @@ static void read_values(float *logits, int max_plies, float *wdl, float *steps) 
     *steps = plies / sum;
 }
 
-static void run_boards(run *run, const float *planes, size_t boards, float *policy, float *wdl,
-                       float *steps) {
+static void run_boards(const tower_run *run, const float *planes, size_t boards, float *policy,
+                       float *wdl, float *steps) {
     const size_t floats = (size_t)run->shape->planes * run->size.cells;
     const size_t features = run->size.cells * FF_REDUCED;
     pieces packed = pieces_of(run->packed);
     for (size_t board = 0; board < boards; board++)
         packed = run_body(run, planes + board * floats, run->features + board * features);
     const ff_bfloat *weights = take_halves(&packed, run->size.policy_rows * FF_REDUCED);
-    const float *bias = take_floats(&packed, 1);
+    const float *policy_bias = take_floats(&packed, 1);
     for (size_t board = 0; board < boards; board++)
-        rate_moves(run, planes + board * floats, run->features + board * features, weights, *bias,
-                   policy + board * (size_t)run->shape->actions);
+        rate_moves(run, planes + board * floats, run->features + board * features, weights,
+                   *policy_bias, policy + board * (size_t)run->shape->actions);
+    weights = take_halves(&packed, features * run->size.outputs);
     ff_product heads = {
         .items = (int)boards,
         .pairs = (int)(features / 2),
         .outputs = (int)run->size.outputs,
         .stride = features,
-        .weights = take_halves(&packed, features * run->size.outputs),
+        .weights = weights,
         .bias = take_floats(&packed, run->size.outputs),
         .input = run->features,
         .sums = run->sums,
@@ -341,7 +346,7 @@ int ff_tower_run(const ff_tower_shape *shape, const uint8_t *packed, uint8_t *me
     sizes size = sizes_of(shape);
     size_t channels = size.cells * size.lanes;
     pieces rest = pieces_of(memory);
-    run run = {.shape = shape, .path = path, .size = size, .packed = packed};
+    tower_run run = {.shape = shape, .path = path, .size = size, .packed = packed};
     run.features = take_halves(&rest, FF_TOWER_BOARDS * size.cells * FF_REDUCED);
     run.sums = take_floats(&rest, FF_TOWER_BOARDS * size.outputs);
     run.planes = take_halves(&rest, size.cells * 2 * size.plane_pairs);

@@ -49,7 +49,8 @@ FAST_INLINE void tile(const int width, const int vectors, const ff_convolution *
         const ff_bfloat *input = layer->input + ((row + tap) * layer->columns + column) * stride;
         const ff_bfloat *next = weights + (size_t)(tap + 1) * (size_t)pairs * 3 * vectors * 32;
         for (int p = 0; p < pairs; p++, input += 2) {
-            UNROLLED for (int c = 0; c < width; c++) inputs[c + 1] = pair_to_all(input + c * stride);
+            UNROLLED for (int c = 0; c < width; c++)
+                inputs[c + 1] = pair_to_all(input + c * stride);
             if (left) inputs[0] = pair_to_all(input - stride);
             if (right) inputs[width + 1] = pair_to_all(input + width * stride);
             UNROLLED for (int shift = 0; shift < 3; shift++) {

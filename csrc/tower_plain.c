@@ -23,8 +23,9 @@ static float convolved(const ff_convolution *layer, int row, int column, int out
             for (int shift = 0; shift < 3; shift++) {
                 int c = column + shift - 1;
                 if (c < 0 || c >= layer->columns) continue;
+                const ff_bfloat *cell = layer->input + (r * layer->columns + c) * layer->stride;
                 size_t place = (size_t)((tap * layer->pairs + pair) * 3 + shift) * (size_t)wide;
-                sum += pair_product(layer->input + (r * layer->columns + c) * layer->stride + 2 * pair,
+                sum += pair_product(cell + 2 * pair,
                                     weights + 2 * (place + (size_t)(output - group)));
             }
     }
