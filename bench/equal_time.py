@@ -1,12 +1,13 @@
 """Tricks of self-play at equal time: every variant with every seed for the same minutes, judged
 exactly.
 
-``python bench/experiments.py --minutes 8 --runs runs/equal_time`` plays them one after the other
-(``--processes`` at a time, each with its share of the cores), judges every network alone and the
-last one with search, and prints a Markdown table. Beside the runs lie ``results.jsonl``, a line for
-each run, and ``table.md``. Finished runs are neither played nor judged again; an interrupted one is
-resumed. Connect Four is judged by its solver, on the sets in FADEFOUR_CONNECT4_SETS or else on 500
-seeded random positions; drop-oldest by the table in ``--data``.
+``python bench/experiments.py --minutes 3 --runs runs/equal_time`` plays them one after the other
+(``--processes`` at a time, each with its share of the cores), judges some thirty networks of each
+run alone and the last one with search, and prints a Markdown table. Beside the runs lie
+``results.jsonl``, a line for each run, and ``table.md``. Finished runs are neither played nor
+judged again; an interrupted one is resumed. Connect Four is judged by its solver, on the sets in
+FADEFOUR_CONNECT4_SETS or else on 500 seeded random positions; drop-oldest by the table in
+``--data``.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import numpy as np
 
 from azfit.checkpoint import load_checkpoint
 from azfit.checkpoint_header import checkpoints_in
-from azfit.inference import NetworkEvaluator
+from azfit.inference import AUTO, NetworkEvaluator
 from azfit.network import Network
 from azfit.players import NetworkPlayer, Player, SearchPlayer
 from azfit.search_config import SearchConfig
@@ -63,11 +64,14 @@ TRICKS: dict[str, dict[str, Any]] = {
     "playout caps": {"full_share": 0.25, "full_sims": 200, "fast_sims": 40},
     "forced playouts": {"forced_playouts": 2.0},
     "gumbel, 32 sims": {"search": "gumbel", "sims": 32},
+    "gumbel, 16 sims": {"search": "gumbel", "sims": 16},
+    "32 sims": {"sims": 32},
     "no reuse": {"reuse": False},
     "value mix 0.5": {"value_mix": 0.5},
     "surprise 0.5": {"surprise_weight": 0.5},
     "ema 0.999": {"ema": 0.999},
     "reply 0.15": {"reply_weight": 0.15},
+    "64 x 4": {"width": 64, "blocks": 4},
 }
 """What each variant changes. Lower bounds (lcb) and proofs in play cost no training: every network
 is judged with and without them."""
@@ -78,6 +82,8 @@ JUDGED: dict[str, dict[str, Any]] = {
     ", lcb 5": {"lcb": 5.0},
 }
 """How the last network is searched when it is judged."""
+
+CURVE = 30  # networks of a run that are judged
 
 
 @dataclass(frozen=True)
@@ -115,13 +121,12 @@ def rated(trial: Trial, folder: Path, sims: int, rate: Rate) -> dict[str, Any]:
     """The line of a finished run: its networks, judged alone, and the last one with search."""
     seconds = {line.iteration: line.seconds for line in read_iterations(folder)}
     games = [line.games for line in read_iterations(folder) if line.games is not None]
-    curve, network = [], None
-    for path in checkpoints_in(folder / "checkpoints"):
-        network, about = load_checkpoint(path)
+    curve, saved = [], list(checkpoints_in(folder / "checkpoints"))
+    for number in np.unique(np.linspace(0, len(saved) - 1, CURVE).round().astype(int)):
+        network, about = load_checkpoint(saved[number])
         iteration = int(about["iteration"])
         blunders = rate(NetworkPlayer(network.game, NetworkEvaluator(network)))
         curve.append([seconds.get(iteration, 0.0), iteration, blunders])
-    assert network is not None
     searched = {
         f"{sims} sims{name}": rate(searching(network, sims, options))
         for name, options in JUDGED.items()
@@ -143,7 +148,7 @@ def rated(trial: Trial, folder: Path, sims: int, rate: Rate) -> dict[str, Any]:
 
 def searching(network: Network, sims: int, options: dict[str, Any]) -> Player:
     config = SearchConfig(sims=sims, max_steps=float(network.config.max_plies), **options)
-    return SearchPlayer(network.game, NetworkEvaluator(network), config)
+    return SearchPlayer(network.game, NetworkEvaluator(network, AUTO), config)
 
 
 def read_results(path: Path) -> list[dict[str, Any]]:
@@ -164,16 +169,16 @@ def is_of(result: dict[str, Any], trial: Trial) -> bool:
     return (result["game"], result["variant"], result["seed"], result["minutes"]) == key
 
 
-def judge_all(trials: Sequence[Trial], runs: Path, sims: int, rate: Rate) -> list[dict[str, Any]]:
-    """The results of these trials; those that are new are appended to the file."""
-    path = runs / RESULTS
+def keep(result: dict[str, Any], path: Path) -> None:
+    """Appends a result to the file."""
+    lines = [json.dumps(line) + "\n" for line in [*read_results(path), result]]
+    write_atomically(path, "".join(lines).encode())
+
+
+def results_of(trials: Sequence[Trial], path: Path) -> list[dict[str, Any]]:
+    """Those in the file, in the order of the trials."""
     known = read_results(path)
-    for trial in trials:
-        if not any(is_of(result, trial) for result in known):
-            known.append(rated(trial, trial.folder(runs), sims, rate))
-            text = "".join(json.dumps(result) + "\n" for result in known)
-            write_atomically(path, text.encode())
-    return [result for result in known if any(is_of(result, trial) for trial in trials)]
+    return [result for trial in trials for result in known if is_of(result, trial)]
 
 
 # ---- report ---------------------------------------------------------------------------

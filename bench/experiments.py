@@ -20,7 +20,7 @@ import json
 import multiprocessing
 import sys
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
@@ -278,6 +278,14 @@ def rate_by(game: str, data: Path, sample: int) -> equal_time.Rate:
     return rate
 
 
+def measured(trial: equal_time.Trial, given: argparse.Namespace) -> dict[str, Any]:
+    """Plays a trial to its end and judges it."""
+    folder = trial.folder(given.runs)
+    play(folder, trial.options(given.processes), None)
+    rate = rate_by(given.game, given.data, given.sample)
+    return equal_time.rated(trial, folder, given.sims, rate)
+
+
 def at_equal_time(given: argparse.Namespace) -> None:
     """Plays, judges and prints the tricks, each with every seed."""
     variants = given.only or list(equal_time.TRICKS)
@@ -286,18 +294,12 @@ def at_equal_time(given: argparse.Namespace) -> None:
         for seed in given.seeds
         for variant in variants
     ]
-    known = equal_time.read_results(given.runs / equal_time.RESULTS)
-    unjudged = [t for t in trials if not any(equal_time.is_of(result, t) for result in known)]
+    path = given.runs / equal_time.RESULTS
+    unjudged = [trial for trial in trials if not equal_time.results_of([trial], path)]
     with ProcessPoolExecutor(given.processes, multiprocessing.get_context("spawn")) as crew:
-        jobs = [
-            crew.submit(play, trial.folder(given.runs), trial.options(given.processes), None)
-            for trial in unjudged
-        ]
-        for job in jobs:
-            job.result()
-    rate = rate_by(given.game, given.data, given.sample)
-    results = equal_time.judge_all(trials, given.runs, given.sims, rate)
-    text = equal_time.table(results, given.level)
+        for job in as_completed([crew.submit(measured, trial, given) for trial in unjudged]):
+            equal_time.keep(job.result(), path)
+    text = equal_time.table(equal_time.results_of(trials, path), given.level)
     write_atomically(given.runs / equal_time.TABLE, text.encode())
     print(text)
 

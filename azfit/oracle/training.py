@@ -45,6 +45,7 @@ from azfit.oracle.log import TrainingLog
 from azfit.oracle.report import TrainingReport
 from azfit.oracle.run import Run
 from azfit.oracle.teacher import Teacher
+from azfit.torch_memory import keep_freed_memory
 from azfit.torch_threads import Pace, choose_threads
 from solver.errors import FadefourError, InputError, NoRoomError
 from solver.machine import available_cores, available_memory
@@ -166,6 +167,7 @@ def _settle_threads(
         config = replace(config, threads=choice.threads)
         note = f"torch runs on {choice.describe('steps')}; --threads N sets the number"
     assert config.threads is not None
+    keep_freed_memory()
     torch.set_num_threads(config.threads)
     before = read_config(folder).threads if resume else None
     if resume and before == config.threads:

@@ -45,6 +45,7 @@ from azfit.self_play.plan import Pace, plan_in_words
 from azfit.self_play.run_folder import begun, check_folder, check_memory, explained, resumed
 from azfit.self_play.state import SelfPlayRun
 from azfit.self_play.workers import Workers
+from azfit.torch_memory import keep_freed_memory
 from solver.errors import InputError, NoRoomError
 from solver.storage import writing_in
 
@@ -69,6 +70,7 @@ def self_play(
     try:
         check_folder(config, folder, resume)
         with writing_in(folder):
+            keep_freed_memory()
             torch.set_num_threads(config.threads)
             run = resumed(config, folder) if resume else begun(config, folder, init, choices)
             log = IterationLog(folder, stream, run.iteration)
