@@ -58,6 +58,8 @@ RECIPES: dict[str, dict[str, Any]] = {
     "drop-4-4-4": {**COMMON, "replay_ratio": 0.5},
 }
 
+BOTH: dict[str, Any] = {"value_mix": 0.5, "surprise_weight": 0.5}
+
 TRICKS: dict[str, dict[str, Any]] = {
     "base": {},
     "prove": {"prove": True},
@@ -72,6 +74,12 @@ TRICKS: dict[str, dict[str, Any]] = {
     "ema 0.999": {"ema": 0.999},
     "reply 0.15": {"reply_weight": 0.15},
     "64 x 4": {"width": 64, "blocks": 4},
+    # The two that help most, and what others add to them.
+    "both": BOTH,
+    "both, mix 1": {**BOTH, "value_mix": 1.0},
+    "both, 32 sims": {**BOTH, "sims": 32},
+    "both, gumbel, 32 sims": {**BOTH, "search": "gumbel", "sims": 32},
+    "both, batch 128": {**BOTH, "batch_size": 128},
 }
 """What each variant changes. Lower bounds (lcb) and proofs in play cost no training: every network
 is judged with and without them."""

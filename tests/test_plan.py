@@ -27,8 +27,8 @@ def test_the_plan_gives_the_figures_of_the_config() -> None:
         f"learning connect4: 60 minutes, tower of 8 x 1 ({parameters:,} parameters), 2 workers"
     )
     assert iteration == (
-        "each iteration: 500 games with 100 simulations per move; 14% of the newest 300,000 "
-        "positions learned, at most 42,000; a match of 4 games, no gate"
+        "each iteration: 500 games with 100 simulations per move; 4% of the newest 1,000,000 "
+        "positions learned, at most 36,000; a match of 4 games, no gate"
     )
     run.iteration = 12
     assert plan_in_words(run)[0].startswith("learning connect4: after iteration 12, 60 minutes, ")

@@ -132,11 +132,12 @@ def test_the_defaults_of_an_hour_are_the_measured_ones() -> None:
     hour = chosen(game="connect4", minutes=60, workers=2)
     documented = {
         **{"width": 32, "blocks": 3, "games_per_iteration": 500, "parallel_games": 125},
-        **{"temp_moves": 42, "random_plies": 12, "buffer": 300_000, "epochs": 1, "dropout": 0.0},
+        **{"temp_moves": 42, "random_plies": 12, "buffer": 1_000_000, "epochs": 1, "dropout": 0.0},
+        **{"value_mix": 0.5, "surprise_weight": 0.5},
         **{"policy_lr_scale": 1.0, "gate": False, "eval_games": 4, "pool_games": 2},
     }
     assert {name: getattr(hour, name) for name in documented} == documented
-    assert hour.replay_ratio == pytest.approx(0.15, abs=0.02)
+    assert hour.replay_ratio == pytest.approx(0.04, abs=0.005)
     half = chosen(minutes=30, workers=2)
     assert (half.games_per_iteration, half.replay_ratio, half.gate) == (300, 0.5, False)
     assert (half.parallel_games, half.epochs, half.eval_games, half.pool_games) == (150, 1, 2, 0)
@@ -190,7 +191,7 @@ def test_choices_follow_what_is_typed() -> None:
     """Each position is drawn four times, however many games an iteration has."""
     for games in (100, 1000):
         config = chosen(game="connect4", minutes=600, workers=2, games_per_iteration=games)
-        drawn = config.replay_ratio * config.buffer / (21 * games)
+        drawn = config.replay_ratio * config.buffer / (18 * games)
         assert drawn == pytest.approx(4, rel=0.2)
     assert chosen(game="connect4", max_plies=20).random_plies == 10
 
