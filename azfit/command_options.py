@@ -25,8 +25,7 @@ sims_option = click.option(
 prove_option = click.option(
     "--prove/--no-prove",
     default=None,
-    help="Let the search prove wins, losses and draws, and play by them.  "
-    "[default: every search does]",
+    help="Let the search prove wins, losses and draws, and play by them.  [default: prove]",
 )
 
 lcb_option = click.option(

@@ -78,7 +78,8 @@ class CanonicalPlayer(Player):
     def __init__(self, inner: Player) -> None:
         super().__init__(inner.game, inner.name)
         self._drop_oldest = drop_oldest_of(inner)
-        self.inner, self.sims, self.sha256 = inner, inner.sims, inner.sha256
+        self.inner, self.sha256 = inner, inner.sha256
+        self.sims, self.proves = inner.sims, inner.proves
 
     def choose(self, states: States, plies: Plies | None = None) -> Choices:
         game = self._drop_oldest

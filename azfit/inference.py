@@ -30,7 +30,7 @@ Run = Callable[[Floats], tuple[Floats, Floats, Floats]]
 BACKENDS = ("torch", "compile", "onnx", "kernel")
 
 AUTO = "auto"
-"""The fastest back-end for the network that is installed and runs on this processor."""
+"""The fastest installed back-end that can run the network on this processor."""
 
 # Whatever is graded or certified uses one back-end: sums in another order may swap moves that are
 # nearly equal. This one also shares work between boards that look the same to the network.

@@ -131,7 +131,7 @@ def load_player(
     ``"shipped-connect4"``, a ``.safetensors`` file, or the folder of a run, whose best network is
     meant. Any game.
     sims: search with this many simulations per move; None: the network alone.
-    threads: for torch; None: what is fastest here, by a measurement of half a second.
+    threads: None: what is fastest for torch here, by a measurement of half a second.
     backend: what runs the network, see ``azfit.inference``; None: torch, on which all published
     grades and proofs rest.
     prove, lcb: as in ``SearchConfig``, for a search; None: a search proves what it can.
@@ -165,8 +165,10 @@ class LoadedNetwork:
         lcb: float = 0.0,
     ) -> Player:
         """As ``load_player`` makes it."""
-        if sims is None and (prove or lcb):
-            raise InputError("prove and lcb are for a search: give --sims, or leave them out")
+        if sims is None and (prove is not None or lcb):
+            raise InputError(
+                "--prove, --no-prove and --lcb are for a search: give --sims, or leave them out"
+            )
         game, evaluator = self.network.game, self.evaluator
         if sims is None:
             player: Player = NetworkPlayer(game, evaluator, name=self.name, sha256=self.sha256)

@@ -86,14 +86,18 @@ class PlayerInfo:
     game: str
     sims: int = 0
     """Simulations per move; 0 without a search."""
+    proves: bool = False
     canonical: bool = False
     """Whether symmetric boards get symmetric moves, whatever the network says."""
     checkpoint_sha256: str | None = None
+    proves: bool = False
+    """Whether its search proves results (``SearchConfig.prove``)."""
 
     def to_dict(self) -> dict[str, Any]:
         return {
             "player": self.name,
             "sims": self.sims,
+            "proves": self.proves,
             "canonical": self.canonical,
             "checkpoint_sha256": self.checkpoint_sha256,
         }
@@ -144,7 +148,9 @@ class Player(ABC):
 
     @property
     def info(self) -> PlayerInfo:
-        return PlayerInfo(self.name, self.game.name, self.sims, self.canonical, self.sha256)
+        return PlayerInfo(
+            self.name, self.game.name, self.sims, self.canonical, self.sha256, self.proves
+        )
 
 
 class NetworkPlayer(Player):
@@ -211,7 +217,8 @@ class SearchPlayer(Player):
         """config: of its options those for noise, temperature and reuse are not used."""
         how = ", no proofs" * (not config.prove) + f", lcb {config.lcb:g}" * bool(config.lcb)
         super().__init__(game, f"{name} + {config.sims} sims{how}")
-        self.sims, self.sha256, self._evaluator = config.sims, sha256, evaluator
+        self.sims, self.proves = config.sims, config.prove
+        self.sha256, self._evaluator = sha256, evaluator
         self._config = config.for_matches()
         self._search: Search | None = None
 

@@ -65,7 +65,7 @@ class SpreadPlayer(Player):
 
     def __init__(self, inner: Player, pool: Pool, network: str) -> None:
         super().__init__(inner.game, inner.name)
-        self.sims, self.sha256 = inner.sims, inner.sha256
+        self.sims, self.proves, self.sha256 = inner.sims, inner.proves, inner.sha256
         self._inner, self._pool, self._network = inner, pool, network
 
     def choose(self, states: States, plies: Plies | None = None) -> Choices:

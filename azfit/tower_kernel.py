@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from azfit.kernels import ffi, lib, pointer
+from azfit.kernels import checked, ffi, lib, pointer
 from azfit.network import ConvolutionBody, Network, PlainHeads
 from solver.errors import InputError
 
@@ -35,7 +35,7 @@ def has_fast_path() -> bool:
 
 
 class TowerKernel:
-    """kernel(planes float32 [B, P, R, C], contiguous) -> policy logits [B, A], win/draw/loss
+    """kernel(planes float32 [B, P, R, C]) -> policy logits [B, A], win/draw/loss
     probabilities [B, 3], expected plies [B].
 
     The weights are those of the moment when it is made. ``fast``: None takes the fast path if
@@ -59,17 +59,20 @@ class TowerKernel:
         self._packed = np.empty(lib.ff_tower_packed_bytes(self._shape), np.uint8)
         lib.ff_tower_pack(self._shape, pointer(weights), pointer(self._packed))
         self._memory_bytes: int = lib.ff_tower_memory_bytes(self._shape)
-        self._actions = game.actions
+        self._actions, self._plane_shape = game.actions, game.plane_shape
         self._fast = has_fast_path() if fast is None else fast
         self.threads = threads
         self._others = ThreadPoolExecutor(threads - 1) if threads > 1 else None
 
     def __call__(self, planes: Floats) -> tuple[Floats, Floats, Floats]:
+        planes = checked(planes, np.float32, (None, *self._plane_shape), "planes")
         boards = len(planes)
         policy = np.empty((boards, self._actions), np.float32)
         wdl, steps = np.empty((boards, 3), np.float32), np.empty(boards, np.float32)
         threads = max(1, min(self.threads, boards // WORTH_A_THREAD))
-        step = min(lib.FF_TOWER_BOARDS, -(-boards // threads)) or 1
+        share = -(-boards // threads)
+        turns = max(1, -(-share // lib.FF_TOWER_BOARDS))  # that a thread takes
+        step = max(1, -(-share // turns))
         work = ffi.new("ff_work *", {"next": 0, "end": boards, "step": step})
         outputs = tuple(map(pointer, (policy, wdl, steps)))
         given = pointer(planes)

@@ -130,6 +130,7 @@ def rated(trial: Trial, folder: Path, sims: int, rate: Rate) -> dict[str, Any]:
     seconds = {line.iteration: line.seconds for line in read_iterations(folder)}
     games = [line.games for line in read_iterations(folder) if line.games is not None]
     curve, saved = [], list(checkpoints_in(folder / "checkpoints"))
+    assert saved, f"{folder} has no networks"
     for number in np.unique(np.linspace(0, len(saved) - 1, CURVE).round().astype(int)):
         network, about = load_checkpoint(saved[number])
         iteration = int(about["iteration"])

@@ -296,6 +296,7 @@ def at_equal_time(given: argparse.Namespace) -> None:
     ]
     path = given.runs / equal_time.RESULTS
     unjudged = [trial for trial in trials if not equal_time.results_of([trial], path)]
+    rate_by(given.game, given.data, given.sample)  # labels what is not labelled yet, once
     with ProcessPoolExecutor(given.processes, multiprocessing.get_context("spawn")) as crew:
         for job in as_completed([crew.submit(measured, trial, given) for trial in unjudged]):
             equal_time.keep(job.result(), path)

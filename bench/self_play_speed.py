@@ -2,9 +2,11 @@
 
 ``python bench/self_play_speed.py [--game connect4] [--workers 2]``: games of a random network of a
 fixed shape (Connect Four: a 64 x 4 residual tower), 100 simulations per move, one torch thread per
-worker. ``--backend onnx`` compares back-ends, ``--width 32 --blocks 3`` other networks of the kind.
-A simulation ends in a leaf that the network evaluates, in a leaf whose evaluation is in the
-cache, or in a finished game; the shares are printed too. Where pgx and mctx
+worker. ``--backend onnx`` compares back-ends, ``--width 32 --blocks 3`` other networks of the kind;
+``--network RUN`` takes a trained one, and ``--prove`` lets the search prove results, so that fewer
+leaves are evaluated. A simulation ends in a leaf that the network evaluates, in a leaf whose
+evaluation is in the cache, or in a finished game; the shares are printed too. With ``--prove``
+those that a proven root spares count as simulations that needed no evaluation. Where pgx and mctx
 are installed, they are measured in the same run. Compare ratios: rates differ between machines.
 """
 
@@ -23,6 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from azfit.evaluation_cache import EvaluationCache
 from azfit.games import game_by_name
 from azfit.inference import AUTO, BACKENDS, NetworkEvaluator
+from azfit.loading import load_network
 from azfit.network import Network
 from azfit.self_play.config import settled
 from azfit.self_play.play_games import play_games
@@ -41,7 +44,8 @@ def play(
     game: str,
     games: int,
     backend: str,
-    shape: dict[str, Any],
+    options: dict[str, Any],
+    trained: str | None,
     barrier: Any,
     answers: Any,
 ) -> None:
@@ -50,8 +54,9 @@ def play(
 
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    config, rules = settled({"game": game, **shape, **SEARCH}), game_by_name(game)
-    evaluate = EvaluationCache(NetworkEvaluator(Network(config.network).eval(), backend, 1), rules)
+    config, rules = settled({"game": game, **options, **SEARCH}), game_by_name(game)
+    network = load_network(trained).network if trained else Network(config.network).eval()
+    evaluate = EvaluationCache(NetworkEvaluator(network, backend, 1), rules)
     numbers = range(worker * games, (worker + 1) * games)
     barrier.wait()
     began = time.perf_counter()
@@ -65,11 +70,15 @@ def play(
     answers.put((plies * config.sims, evaluate.asked, evaluate.computed, seconds))
 
 
-def measure(game: str, workers: int, games: int, backend: str, shape: dict[str, Any]) -> None:
+def measure(
+    game: str, workers: int, games: int, backend: str, options: dict[str, Any], trained: str | None
+) -> None:
     context = multiprocessing.get_context("spawn")
     barrier, queue = context.Barrier(workers), context.Queue()
     crew = [
-        context.Process(target=play, args=(worker, game, games, backend, shape, barrier, queue))
+        context.Process(
+            target=play, args=(worker, game, games, backend, options, trained, barrier, queue)
+        )
         for worker in range(workers)
     ]
     for process in crew:
@@ -82,7 +91,7 @@ def measure(game: str, workers: int, games: int, backend: str, shape: dict[str, 
     print(
         f"{game}, {backend}, {workers} workers of {games} games: {sims / seconds:,.0f} "
         f"simulations/s ({computed / sims:.0%} computed by the network, "
-        f"{(asked - computed) / sims:.0%} in the cache, {1 - asked / sims:.0%} ended the game); "
+        f"{(asked - computed) / sims:.0%} in the cache, {1 - asked / sims:.0%} needed none); "
         f"{computed / seconds:,.0f} evaluations/s; {seconds:.1f} s"
     )
 
@@ -152,11 +161,16 @@ def main() -> None:
     parser.add_argument("--backend", default=AUTO, choices=(AUTO, *BACKENDS))
     parser.add_argument("--width", type=int)
     parser.add_argument("--blocks", type=int)
+    parser.add_argument("--network", help="A checkpoint or a run, instead of random weights.")
+    parser.add_argument("--prove", action="store_true")
     given = parser.parse_args()
-    shape = dict(SHAPES[given.game.split("-", maxsplit=1)[0]])
-    shape |= {"width": given.width} if given.width else {}
-    shape |= {"blocks": given.blocks} if given.blocks is not None else {}
-    measure(given.game, given.workers, given.games, given.backend, shape)
+    if given.network and (given.width or given.blocks is not None):
+        parser.error("--network has a width and blocks of its own: leave them out")
+    options = dict(SHAPES[given.game.split("-", maxsplit=1)[0]])
+    options |= {"width": given.width} if given.width else {}
+    options |= {"blocks": given.blocks} if given.blocks is not None else {}
+    options["prove"] = given.prove
+    measure(given.game, given.workers, given.games, given.backend, options, given.network)
     if given.game == "connect4":
         measure_peer(given.games)
 

@@ -4,7 +4,7 @@
 
 Each line is a process of its own, on one thread: with glibc's memory as it is or kept
 (``azfit.torch_memory``), in float32 or with bfloat16 products (torch's autocast), with the
-channels of a cell side by side or not. Only the first two are how fadefour trains.
+channels of a cell side by side or not. fadefour trains as in the second line.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,9 @@ from click.testing import CliRunner
 from small_networks import save_small_network
 
 from azfit.games import game_by_name
+from azfit.loading import load_player
+from azfit.players import Player
+from azfit.playing import match as match_module
 from azfit.playing.commands import match_command
 from azfit.playing.elo import PRIOR_DRAWS, difference, expected
 from azfit.playing.match import enough_openings, play_match
@@ -43,6 +47,24 @@ def test_search_beats_a_random_player(tmp_path: Path) -> None:
     match = play_match(checkpoint(tmp_path, "connect4"), "random", games=20, sims=64)
     assert match.score.share > 0.8
     assert match.to_dict()["opponent"] == "random"
+
+
+def test_networks_in_a_match_prove_unless_that_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the players are called, who are made by ``load_player``."""
+    names = []
+
+    def watched(*given: Any, **options: Any) -> Player:
+        player = load_player(*given, **options)
+        names.append(player.name)
+        return player
+
+    monkeypatch.setattr(match_module, "load_player", watched)
+    name = checkpoint(tmp_path, "connect4")
+    for prove in (None, True, False):
+        play_match(name, "random", games=2, sims=8, prove=prove)
+    assert names == ["connect4-0 + 8 sims"] * 2 + ["connect4-0 + 8 sims, no proofs"]
 
 
 def test_a_run_goes_by_its_name(tmp_path: Path) -> None:

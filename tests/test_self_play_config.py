@@ -194,6 +194,11 @@ def test_choices_follow_what_is_typed() -> None:
         drawn = config.replay_ratio * config.buffer / (18 * games)
         assert drawn == pytest.approx(4, rel=0.2)
     assert chosen(game="connect4", max_plies=20).random_plies == 10
+    counted = combine(None, None, {"game": "connect4", "iterations": 25, "workers": 2})
+    assert counted.config.buffer == 25 * 200 * 18, "what the run plays"
+    assert counted.config.replay_ratio == pytest.approx(4 / 25)
+    (buffer,) = (choice for choice in counted.choices if choice.option == "buffer")
+    assert buffer.reason.startswith("all positions of the run")
 
 
 # ---- layers --------------------------------------------------------------------------

@@ -76,7 +76,9 @@ def test_networks_are_listed_without_torch_from_their_headers(
 def test_an_opinion_is_the_players(web: InProcess, web_runs: Path, network: str, sims: int) -> None:
     """The same move, win/draw/loss and plies; a policy of all legal moves."""
     game_name, start = GAMES[network]
-    player = load_player(checkpoint_of(network, web_runs), sims or None, threads=1, prove=False)
+    player = load_player(
+        checkpoint_of(network, web_runs), sims or None, threads=1, prove=False if sims else None
+    )
     game = player.game
     for position in walk(player, start, 150 if sims == 0 else 25):
         where = f"/api/networks/{network}/evaluate"

@@ -67,6 +67,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "smallest_margin": (float, int, type(None)),
     "player": (str,),
     "sims": (int, type(None)),
+    "proves": (bool,),
     "canonical": (bool,),
     "checkpoint_sha256": (str, type(None)),
 }
@@ -232,6 +233,7 @@ def _built(path: Path, about: dict[str, Any], stored: Archive) -> Certificate:
         raise ValueError(f"other rules: {about['rules']!r}")
     if about["kind"] not in (UNBEATEN, REFUTED) or about["sides"] not in SIDES:
         raise ValueError(f"kind {about['kind']!r}, sides {about['sides']!r}")
+    about.setdefault("proves", False)  # certificates from before searches proved have no such entry
     for name, types in _TYPES.items():
         if not isinstance(about[name], types) or (
             isinstance(about[name], bool) and bool not in types
@@ -257,6 +259,7 @@ def _built(path: Path, about: dict[str, Any], stored: Archive) -> Certificate:
         about["sims"],
         about["canonical"],
         about["checkpoint_sha256"],
+        about["proves"],
     )
     return Certificate(
         about["kind"],

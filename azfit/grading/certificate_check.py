@@ -151,6 +151,11 @@ def _check_player(certificate: Certificate, player: Player) -> None:
             f"{name} was made with {stated.sims} simulations per move, not {player.sims}: "
             + (f"use --sims {stated.sims}" if stated.sims else "leave --sims out")
         )
+    if stated.proves != player.proves:
+        raise InputError(
+            f"{name} was made {'with' if stated.proves else 'without'} proofs in the search: use "
+            f"{'--prove' if stated.proves else '--no-prove'}"
+        )
     if certificate.symmetric and not player.canonical:
         raise InputError(
             f"{name} is for a player that treats symmetric boards alike, but {player.name} does not"

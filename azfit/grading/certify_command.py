@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from azfit.command_options import TypedVariant, sims_option, variant_options
+from azfit.command_options import TypedVariant, prove_option, sims_option, variant_options
 from azfit.games import Connect4, DropOldest
 from azfit.loading import (
     SHIPPED,
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     help="The colour that the network plays.",
 )
 @sims_option
+@prove_option
 @click.option(
     "--out",
     type=NamedPath(),
@@ -82,6 +83,7 @@ def certify_command(
     checkpoint: str | None,
     side: str,
     sims: int | None,
+    prove: bool | None,
     out: Path | None,
     certificate_file: Path | None,
     compact: bool,
@@ -100,7 +102,9 @@ def certify_command(
     """
     if certificate_file is not None:
         refuse_typed("side", "out", "compact", "convert", "cluster", where="with --check")
-        _check(certificate_path(certificate_file), checkpoint, variant, sims, threads, as_json)
+        _check(
+            certificate_path(certificate_file), checkpoint, variant, sims, prove, threads, as_json
+        )
         return
     if checkpoint is None:
         raise InputError("certify needs a CHECKPOINT, or --check CERTIFICATE")
@@ -116,7 +120,7 @@ def certify_command(
     progress, converted = progress_for(as_json), None
     with contextlib.ExitStack() as opened:
         table = dense(opened.enter_context(open_table(folder, rules))) if convert else None
-        loading = load_players([checkpoint], sims, threads, cluster, note_for(as_json))
+        loading = load_players([checkpoint], sims, threads, cluster, note_for(as_json), prove=prove)
         [player] = opened.enter_context(loading)
         certificates = certify(player, side, progress=progress)
         certificates, failure = _written(certificates, files, compact, out is not None)
@@ -212,6 +216,7 @@ def _check(
     checkpoint: str | None,
     variant: TypedVariant,
     sims: int | None,
+    prove: bool | None,
     threads: int | None,
     as_json: bool,
 ) -> None:
@@ -219,15 +224,19 @@ def _check(
     from azfit.grading.certificate import read_certificate
     from azfit.grading.certificate_check import check_certificate
 
-    if checkpoint is None and sims is not None:
-        raise InputError("--sims has no effect without a CHECKPOINT to compare the moves with")
+    if checkpoint is None and (sims is not None or prove is not None):
+        name = "--sims" if sims is not None else "--prove" if prove else "--no-prove"
+        raise InputError(f"{name} has no effect without a CHECKPOINT to compare the moves with")
     certificate = read_certificate(path)
     variant.check(game_of(certificate.rules), str(path))
     player = None
     if checkpoint is not None:
         _rules_of(checkpoint, variant)
-        stated = certificate.player.sims or None
-        player = load_player(checkpoint, stated if sims is None else sims, threads)
+        stated = certificate.player
+        sims = sims or stated.sims or None
+        if prove is None and sims is not None:
+            prove = stated.proves
+        player = load_player(checkpoint, sims, threads, prove=prove)
     check = check_certificate(certificate, player, progress=progress_for(as_json))
     show(as_json, check.to_dict(), str(check))
     if not check.ok:

@@ -160,6 +160,7 @@ def _settle_threads(
     config: TrainingConfig, teacher: Teacher, folder: Path, resume: bool, stream: TextIO | None
 ) -> TrainingConfig:
     """Measures the number of threads if none is given, sets it, and writes the config with it."""
+    keep_freed_memory()
     note = None
     if config.threads is None:
         trial = Run(config, teacher, folder)  # the real run begins at step 0
@@ -167,7 +168,6 @@ def _settle_threads(
         config = replace(config, threads=choice.threads)
         note = f"torch runs on {choice.describe('steps')}; --threads N sets the number"
     assert config.threads is not None
-    keep_freed_memory()
     torch.set_num_threads(config.threads)
     before = read_config(folder).threads if resume else None
     if resume and before == config.threads:

@@ -144,7 +144,8 @@ def _connect4(wish: Wish) -> list[Choice]:
     games, positions = wish.games(1_000, 200), 18
     play = _games(1_000, 200, 500, wish, rounds=2)
     buffer = between(5_000, games * positions, 1_000_000)
-    ratio = between(1, 1000 * 4 * play[0].value * positions / buffer, 1000) / 1000
+    ratio = between(1, 10_000 * 4 * play[0].value * positions / buffer, 10_000) / 10_000
+    reach = "all positions of the run" if wish.minutes is None else "on fast cores the newest third"
     return [
         Choice("width", 32, "a smaller network plays three times the games of 64 x 4"),
         Choice("blocks", 3, "as for the width"),
@@ -155,8 +156,8 @@ def _connect4(wish: Wish) -> list[Choice]:
             "it also meets the positions of weaker players",
         ),
         *play,
-        Choice("buffer", buffer, "on fast cores the newest third of the run, at most a million"),
-        Choice("replay_ratio", ratio, "each position is drawn four times; eleven overfit"),
+        Choice("buffer", buffer, f"{reach}, at most a million"),
+        Choice("replay_ratio", ratio, "four draws of a position in a full buffer; eleven overfit"),
         Choice("epochs", 1, "as for the replay ratio"),
         Choice("value_mix", 0.5, "5.4 % blunders instead of 6.3 % after three minutes"),
         Choice("surprise_weight", 0.5, "5.9 % blunders instead of 6.3 % after three minutes"),

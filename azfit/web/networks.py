@@ -140,7 +140,8 @@ def opinion_entry(
         raise ApiError(400, f"'{position}' is over", "ask about a position in play")
     # Without proofs, which end a search early and take the visits of lost moves away: what is shown
     # of a search is its visits.
-    opinion = loaded.player(sims or None, prove=False).opinion(state, stop.check)
+    player = loaded.player(sims or None, prove=False if sims else None)
+    opinion = player.opinion(state, stop.check)
     moves = [
         {
             "move": game.action_name(action),
