@@ -86,7 +86,6 @@ class PlayerInfo:
     game: str
     sims: int = 0
     """Simulations per move; 0 without a search."""
-    proves: bool = False
     canonical: bool = False
     """Whether symmetric boards get symmetric moves, whatever the network says."""
     checkpoint_sha256: str | None = None
@@ -108,6 +107,8 @@ class Player(ABC):
 
     sims: int = 0
     """Simulations per move; 0 without a search."""
+    proves: bool = False
+    """Whether its search proves results."""
     canonical: bool = False
     """Whether symmetric boards get symmetric moves, whatever the network says."""
     sha256: str | None = None

@@ -241,10 +241,12 @@ def test_a_network_is_loaded_and_asked_for_a_move_as_documented() -> None:
     assert player.info.to_dict() == {
         "player": "network_4x4_m4",
         "sims": 0,
+        "proves": False,
         "canonical": True,
         "checkpoint_sha256": player.sha256,
     }
-    assert azfit.load_player("shipped", sims=8, threads=1).name == "network_4x4_m4 + 8 sims"
+    searching = azfit.load_player("shipped", sims=8, threads=1)
+    assert searching.name == "network_4x4_m4 + 8 sims" and searching.info.proves
     with pytest.raises(InputError, match="sims=0"):
         azfit.load_player("shipped", sims=0)
 
