@@ -128,7 +128,7 @@ def chosen(**typed: Any) -> Any:
 
 
 def test_the_defaults_of_an_hour_are_the_measured_ones() -> None:
-    """docs/self_play.md, "Connect Four in an hour" and "4x4 from zero", by two workers."""
+    """docs/self_play.md, "What is chosen", by two workers."""
     hour = chosen(game="connect4", minutes=60, workers=2)
     documented = {
         **{"width": 32, "blocks": 3, "games_per_iteration": 500, "parallel_games": 125},
