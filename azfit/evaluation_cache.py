@@ -2,7 +2,7 @@
 
 Games that are played side by side begin alike, and move orders meet again within a tree. What a
 network says about a position never changes, so remembering changes no search. Planes are zeros and
-ones in every game; their bits are the key.
+ones in every game; the bits of those that show the pieces are the key.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ class EvaluationCache:
         """room: positions remembered; when it is full all are forgotten, and a batch that is
         larger is not remembered at all."""
         self._evaluator, self._actions = evaluator, game.actions
+        self._stone_planes = game.stone_planes
         width = game.actions + 4
         self._room = room or BYTES // (4 * width)
         self._answers = np.empty((self._room, width), np.float32)
@@ -36,7 +37,8 @@ class EvaluationCache:
         count = len(planes)
         if count > self._room:
             return self._ask(planes)
-        bits = np.packbits(planes.reshape(count, -1) != 0, axis=1)
+        stones = planes[:, : self._stone_planes].reshape(count, -1)
+        bits = np.packbits(stones != 0, axis=1)
         width, data = bits.shape[1], bits.tobytes()
         keys = [data[i : i + width] for i in range(0, count * width, width)]
         if len(self._places) + count > self._room:

@@ -47,6 +47,9 @@ class Result(enum.IntEnum):
 class Game:
     """A game behind the C interface. Use ``DropOldest``, ``Connect4``, ``Gomoku``."""
 
+    _threats: tuple[str, ...] = ()
+    """What the planes after the pieces show, each for both sides."""
+
     def __init__(self, kernel: Any) -> None:
         self.kernel = kernel
         """The C game, ``ff_game *``; constant, and shared by all searches."""
@@ -57,6 +60,8 @@ class Game:
         self.rows: int = kernel.rows
         self.columns: int = kernel.columns
         self.plane_shape: tuple[int, int, int] = (kernel.planes, kernel.rows, kernel.columns)
+        self.stone_planes: int = kernel.stone_planes
+        """Planes that show the pieces, the first ones; those after them show threats."""
         self.symmetries: int = kernel.symmetries
         self.max_plies: int = kernel.max_plies
         """The default ply cap: a game that reaches it counts as a draw."""
@@ -83,7 +88,8 @@ class Game:
     @property
     def plane_names(self) -> list[str]:
         """What each plane of ``planes`` shows."""
-        return ["the mover's stones", "the opponent's stones"]
+        shown = ["stones", *self._threats]
+        return [f"the {owner}'s {what}" for what in shown for owner in ("mover", "opponent")]
 
     # ---- one state --------------------------------------------------------------
 
@@ -206,7 +212,13 @@ class Game:
         """Features float32 [planes, rows, columns] with the pieces of ``side`` first, whoever is to
         move; for the side to move they are those of ``planes``."""
         planes: NDArray[np.float32] = self.planes(self._single(state))[0]
-        return planes if side == self.to_move(state) else np.roll(planes, len(planes) // 2, axis=0)
+        if side == self.to_move(state):
+            return planes
+        # Pieces by owner; threats in pairs, the mover's and the opponent's.
+        pieces, threats = np.split(planes, [self.stone_planes])
+        exchanged = threats.reshape(-1, 2, self.rows, self.columns)[:, ::-1]
+        pieces = np.roll(pieces, len(pieces) // 2, axis=0)
+        return np.concatenate([pieces, exchanged.reshape(threats.shape)])
 
     def carry_policy(self, policy: NDArray[Any], transforms: NDArray[np.uint8]) -> NDArray[Any]:
         """Policies [count, actions], each carried by its transform (uint8 [count])."""
@@ -323,6 +335,8 @@ class DropOldest(Game):
 class Connect4(Game):
     """Connect Four, 7 columns of 6; an action is a column, called ``1`` to ``7``."""
 
+    _threats = ("cells that would complete four",)
+
     def __init__(self) -> None:
         kernel = ffi.new("ff_game *")
         lib.ff_connect4_init(kernel)
@@ -359,6 +373,8 @@ def _bitboard(cells: NDArray[np.bool_]) -> int:
 
 class Gomoku(Game):
     """Free-style Gomoku, five or more in a row win; an action is a cell, ``a1`` = 0."""
+
+    _threats = ("cells that would complete five", "cells that would make a four")
 
     def __init__(self, size: int = 15) -> None:
         kernel = ffi.new("ff_game *")

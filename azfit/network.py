@@ -1,6 +1,6 @@
 """The network: from age planes to a policy, win/draw/loss, and plies to the end.
 
-Three ideas carry it, each an option so that its effect can be measured (bench/network_choice.py):
+Four ideas carry it, each an option so that its effect can be measured (bench/network_choice.py):
 
 canonical     The board is turned into its canonical orientation before the body sees it, and the
               policy is turned back. The body learns an eighth of the boards, and the answers on
@@ -12,6 +12,9 @@ rate_moves    For each move the body predicts how the game ends after it (draw, 
               plies; their parity shows who wins). The value of the position is that of the moves
               the policy plays: outcome = sum over moves of policy x outcome of the move. With
               hide_leaving this is exact: what the hidden piece changes is which moves there are.
+threats       (Connect Four, Gomoku) The body also sees the planes of threats: the cells that would
+              complete a line of either side, in Gomoku also those that would make a four. They
+              follow from the stones, but a small tower spends its layers on finding them.
 
 Shapes: planes float32 [B, P, R, C]; A actions; K outcomes: 0 draw, k: the game ends in k plies
 (odd: the mover wins).
@@ -223,7 +226,9 @@ class Network(nn.Module):
         game = game_by_name(config.game)
         self.game = game
         planes, cells = game.plane_shape[0], game.rows * game.columns
-        shown = planes - config.hide_leaving
+        self.seen_planes: int = planes if config.threats else game.stone_planes
+        """Of the planes that are given, the first ones; the others are not looked at."""
+        shown = self.seen_planes - config.hide_leaving
         self.orientation = Orientation(game, shown) if config.canonical else None
         self.body: DenseBody | ConvolutionBody = (
             DenseBody(shown, cells, config)
@@ -257,7 +262,7 @@ class Network(nn.Module):
         and target [B, cells], where each cell has gone, None if boards are taken as they are."""
         flat = planes.flatten(2)
         legal = self.legal(flat)
-        shown, target = flat[:, 1:] if self.config.hide_leaving else flat, None
+        shown, target = flat[:, int(self.config.hide_leaving) : self.seen_planes], None
         if first is not None:
             shown = shown[first]
         if self.orientation is not None:
@@ -268,7 +273,7 @@ class Network(nn.Module):
     def legal(self, flat: Tensor) -> Tensor:
         """bool [B, A] from planes [B, P, cells]: cells without a piece, or columns of Connect Four
         whose top cell is empty."""
-        empty = flat.sum(1) == 0
+        empty = flat[:, : self.game.stone_planes].sum(1) == 0
         return empty if self.game.actions == empty.shape[1] else empty[:, -self.game.actions :]
 
     def planes_of(self, pieces: Tensor) -> Tensor:

@@ -25,6 +25,8 @@ class NetworkConfig:
     canonical: bool = True
     hide_leaving: bool = True
     rate_moves: bool = True
+    threats: bool = False
+    """Whether it sees the planes of threats (csrc/game.h), not only the pieces."""
     dropout: float = 0.0
     """Share of the features that a training step leaves out, before the heads."""
 
@@ -38,13 +40,15 @@ class NetworkConfig:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
                 raise InputError(f"{name}={shown(value)}: use a whole number from {low} to {high}")
-        for name in ("canonical", "hide_leaving", "rate_moves"):
+        for name in ("canonical", "hide_leaving", "rate_moves", "threats"):
             if not isinstance(getattr(self, name), bool):
                 raise InputError(f"{name}={shown(getattr(self, name))}: use true or false")
         if not isinstance(self.dropout, int | float) or not 0 <= self.dropout < 1:
             raise InputError(f"dropout={shown(self.dropout)}: use a share from 0 to below 1")
         if not isinstance(game, DropOldest) and (self.canonical or self.hide_leaving):
             raise InputError(f"canonical and hide_leaving are for drop-oldest, not {self.game}")
+        if self.threats and isinstance(game, DropOldest):
+            raise InputError(f"threats is for Connect Four and Gomoku, not {self.game}")
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)

@@ -50,6 +50,7 @@ class TowerKernel:
             )
         game, config = network.game, network.config
         shape = {"rows": game.rows, "columns": game.columns, "planes": game.plane_shape[0]}
+        shape |= {"seen_planes": network.seen_planes, "stone_planes": game.stone_planes}
         shape |= {"width": config.width, "blocks": config.blocks}
         shape |= {"actions": game.actions, "max_plies": config.max_plies}
         self._shape = ffi.new("ff_tower_shape *", shape)

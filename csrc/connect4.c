@@ -1,18 +1,16 @@
-/* connect4.c -- Connect Four, 7 columns of 6, four in a row.
- *
- * One bit per cell, columns of seven bits; the bit above each column stays
- * empty, so that a shift never joins two columns:
- *
- *      6 13 20 27 34 41 48      always 0
- *      5 12 19 26 33 40 47      row 5
- *      . .  .  .  .  .  .
- *      0  7 14 21 28 35 42      row 0, the lowest
- */
+/* connect4.c -- Connect Four, 7 columns of 6, four in a row, as a game for the search. */
 #include <string.h>
 
+#include "connect4_board.h"
 #include "game.h"
 
-enum { ROWS = 6, COLUMNS = 7, CELLS = ROWS * COLUMNS, COLUMN_BITS = ROWS + 1 };
+enum {
+    ROWS = FF_C4_ROWS,
+    COLUMNS = FF_C4_COLUMNS,
+    CELLS = ROWS * COLUMNS,
+    COLUMN_BITS = FF_C4_COLUMN_BITS,
+    PLANES = 4
+};
 
 typedef struct {
     uint64_t pieces[2];
@@ -26,15 +24,6 @@ _Static_assert(sizeof(connect4_state) == 32, "no hidden padding");
 
 static uint64_t bit_of(int row, int column) {
     return UINT64_C(1) << (column * COLUMN_BITS + row);
-}
-
-static int has_four(uint64_t pieces) {
-    static const int directions[4] = {1, COLUMN_BITS, COLUMN_BITS - 1, COLUMN_BITS + 1};
-    for (int i = 0; i < 4; i++) {
-        uint64_t pairs = pieces & pieces >> directions[i];
-        if (pairs & pairs >> 2 * directions[i]) return 1;
-    }
-    return 0;
 }
 
 static void start(const ff_game *game, void *state) {
@@ -63,7 +52,7 @@ static int legal(const ff_game *game, const void *state, uint16_t *actions) {
 }
 
 static int judge(const connect4_state *connect4) {
-    if (has_four(connect4->pieces[!(connect4->plies & 1)])) return FF_MOVER_WON;
+    if (ff_c4_has_four(connect4->pieces[!(connect4->plies & 1)])) return FF_MOVER_WON;
     return connect4->plies == CELLS ? FF_DRAWN : FF_GOING_ON;
 }
 
@@ -79,13 +68,14 @@ static int play(const ff_game *game, void *state, int action) {
 static void fill_planes(const ff_game *game, const void *state, float *planes) {
     (void)game;
     const connect4_state *connect4 = state;
-    const int mover = connect4->plies & 1;
-    for (int row = 0; row < ROWS; row++)
-        for (int column = 0; column < COLUMNS; column++) {
-            uint64_t bit = bit_of(row, column);
-            planes[row * COLUMNS + column] = (connect4->pieces[mover] & bit) != 0;
-            planes[CELLS + row * COLUMNS + column] = (connect4->pieces[!mover] & bit) != 0;
-        }
+    const uint64_t own = connect4->pieces[connect4->plies & 1];
+    const uint64_t other = connect4->pieces[!(connect4->plies & 1)], stones = own | other;
+    const uint64_t shown[PLANES] = {own, other, ff_c4_completing(own, stones),
+                                    ff_c4_completing(other, stones)};
+    for (int plane = 0; plane < PLANES; plane++)
+        for (int row = 0; row < ROWS; row++)
+            for (int column = 0; column < COLUMNS; column++)
+                *planes++ = (float)(shown[plane] >> (column * COLUMN_BITS + row) & 1);
 }
 
 static int is_state(const ff_game *game, const void *state) {
@@ -103,7 +93,7 @@ static int is_state(const ff_game *game, const void *state) {
     const int plies = __builtin_popcountll(stones);
     if (stones != standing || connect4->plies != plies) return 0;
     if (__builtin_popcountll(second) != plies / 2) return 0;
-    if (has_four(connect4->pieces[plies & 1])) return 0; /* over a move ago */
+    if (ff_c4_has_four(connect4->pieces[plies & 1])) return 0; /* over a move ago */
     return connect4->result == judge(connect4);
 }
 
@@ -136,7 +126,7 @@ static int decode(const ff_game *game, const int8_t *code, void *state) {
     }
     if (balance != (connect4.plies & 1) || code[CELLS] != (connect4.plies & 1))
         return FF_BAD_POSITION;
-    if (has_four(connect4.pieces[connect4.plies & 1])) return FF_BAD_POSITION;
+    if (ff_c4_has_four(connect4.pieces[connect4.plies & 1])) return FF_BAD_POSITION;
     connect4.result = (uint8_t)judge(&connect4);
     memcpy(state, &connect4, sizeof connect4);
     return FF_OK;
@@ -159,7 +149,8 @@ int ff_connect4_init(ff_game *game) {
     }
     game->state_bytes = (int)sizeof(connect4_state);
     game->code_length = CELLS + 1;
-    game->planes = 2;
+    game->planes = PLANES;
+    game->stone_planes = 2;
     game->max_plies = CELLS;
     game->typical_moves = COLUMNS;
     game->start = start;

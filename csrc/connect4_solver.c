@@ -2,9 +2,11 @@
 
 #include <string.h>
 
+#include "connect4_board.h"
+
 enum {
-    COLUMNS = 7,
-    COLUMN_BITS = 7,
+    COLUMNS = FF_C4_COLUMNS,
+    COLUMN_BITS = FF_C4_COLUMN_BITS,
     CELLS = FF_C4_CELLS,
     NO_MOVE_YET = -64,
     /* Mirror images share an entry up to here.  Deeper ones meet only below a
@@ -15,8 +17,8 @@ enum {
     KEY_BITS = COLUMNS * COLUMN_BITS
 };
 
-#define BOTTOM UINT64_C(0x0040810204081) /* row 0 */
-#define BOARD (BOTTOM * 63)
+#define BOTTOM FF_C4_BOTTOM
+#define BOARD FF_C4_BOARD
 #define ROWS_024 (BOTTOM * 21)
 #define COLUMN(column) (UINT64_C(63) << (column) * COLUMN_BITS)
 #define KEY_MASK ((UINT64_C(1) << KEY_BITS) - 1)
@@ -24,28 +26,6 @@ enum {
 static int several(uint64_t bits) { return (bits & (bits - 1)) != 0; }
 
 static uint64_t playable_cells(uint64_t stones) { return (stones + BOTTOM) & BOARD; }
-
-static int has_four(uint64_t stones) {
-    static const int directions[4] = {1, COLUMN_BITS, COLUMN_BITS - 1, COLUMN_BITS + 1};
-    uint64_t fours = 0;
-    for (int i = 0; i < 4; i++) {
-        uint64_t pairs = stones & stones >> directions[i];
-        fours |= pairs & pairs >> 2 * directions[i];
-    }
-    return fours != 0;
-}
-
-/* The empty cells that would complete a four of `own`. */
-static uint64_t winning_cells(uint64_t own, uint64_t stones) {
-    uint64_t cells = own << 1 & own << 2 & own << 3;
-    for (int step = COLUMN_BITS - 1; step <= COLUMN_BITS + 1; step++) {
-        uint64_t two_above = own >> step & own >> 2 * step;
-        uint64_t two_below = own << step & own << 2 * step;
-        cells |= two_above & (own << step | own >> 3 * step);
-        cells |= two_below & (own >> step | own << 3 * step);
-    }
-    return cells & (BOARD ^ stones);
-}
 
 /* ---- table -------------------------------------------------------------- */
 
@@ -128,16 +108,16 @@ static void store(ff_connect4_solver *solver, uint64_t key, int low, int high, u
 
 /* Follow-up (see the header): the first player, to move, can win against none. */
 static int cannot_win_against_follow_up(uint64_t first, uint64_t stones) {
-    return !has_four(first | (~stones & BOARD & ROWS_024) | playable_cells(stones));
+    return !ff_c4_has_four(first | (~stones & BOARD & ROWS_024) | playable_cells(stones));
 }
 
 static int follow_up_wins(uint64_t second, uint64_t stones) {
-    return has_four(second | (~stones & BOARD & ~ROWS_024 & ~playable_cells(stones)));
+    return ff_c4_has_four(second | (~stones & BOARD & ~ROWS_024 & ~playable_cells(stones)));
 }
 
 /* The moves after which the opponent cannot win at once. */
 static uint64_t safe_moves(uint64_t opponent, uint64_t stones) {
-    const uint64_t playable = playable_cells(stones), wins = winning_cells(opponent, stones);
+    const uint64_t playable = playable_cells(stones), wins = ff_c4_completing(opponent, stones);
     const uint64_t forced = wins & playable;
     if (several(forced)) return 0;
     return (forced ? forced : playable) & ~(wins >> 1); /* nor lift him to a winning cell */
@@ -169,7 +149,7 @@ static int order_moves(const ff_connect4_solver *solver, ff_connect4_frame *node
         const uint64_t stones = node->stones | move;
         const uint64_t key = mixed_key(opponent, stones, node->plies + 1);
         __builtin_prefetch(bucket_of(solver, key));
-        const uint64_t wins = winning_cells(node->mover | move, stones);
+        const uint64_t wins = ff_c4_completing(node->mover | move, stones);
         const uint64_t at_once = wins & playable_cells(stones);
         if (several(at_once) || (at_once & wins >> 1)) { /* two, or one above the other */
             *value = (CELLS - 1 - node->plies) / 2;
@@ -333,12 +313,12 @@ static int is_position(uint64_t mover, uint64_t stones) {
     if ((stones & ~BOARD) || (mover & ~stones) || __builtin_popcountll(mover) != plies / 2)
         return 0;
     if (stones & (stones + BOTTOM) & BOARD) return 0; /* a stone in the air */
-    if (has_four(mover)) return 0;
+    if (ff_c4_has_four(mover)) return 0;
     const uint64_t opponent = stones ^ mover;
-    if (!has_four(opponent)) return 1;
+    if (!ff_c4_has_four(opponent)) return 1;
     for (int column = 0; column < COLUMNS; column++) { /* one last stone made them all */
         uint64_t top = (((stones & COLUMN(column)) + BOTTOM) & COLUMN(column) << 1) >> 1;
-        if ((top & opponent) && !has_four(opponent ^ top)) return 1;
+        if ((top & opponent) && !ff_c4_has_four(opponent ^ top)) return 1;
     }
     return 0;
 }
@@ -352,9 +332,9 @@ int ff_connect4_begin(ff_connect4_solver *solver, uint64_t mover, uint64_t stone
     if (!is_position(mover, stones) || low > high) return FF_BAD_POSITION;
     const int plies = __builtin_popcountll(stones);
     int least = -(CELLS - plies) / 2, most = (CELLS - 1 - plies) / 2;
-    if (has_four(stones ^ mover))
+    if (ff_c4_has_four(stones ^ mover))
         least = most = -(FF_C4_CELLS / 2 + 1 - (plies + 1) / 2);
-    else if (winning_cells(mover, stones) & playable_cells(stones))
+    else if (ff_c4_completing(mover, stones) & playable_cells(stones))
         least = most = (CELLS + 1 - plies) / 2;
     else if (plies == CELLS)
         least = most = 0;

@@ -1,6 +1,6 @@
 /* connect4_solver.h -- exact scores of Connect Four positions, by alpha-beta.
  *
- * Board.  One bit per cell, columns of seven bits, as in connect4.c: bit =
+ * Board.  One bit per cell, columns of seven bits, as in connect4_board.h: bit =
  * column * 7 + row, row 0 the lowest, the seventh bit of a column always 0.  A
  * position is (mover, stones): the stones of the side to move, and all stones.
  * The number of stones tells whose move it is.

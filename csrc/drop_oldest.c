@@ -191,6 +191,7 @@ int ff_drop_oldest_init(ff_game *game, int n, int m, int k) {
     game->state_bytes = (int)sizeof(drop_state);
     game->code_length = 2 * m + 1;
     game->planes = 2 * m;
+    game->stone_planes = game->planes;
     game->max_plies = 100; /* play can be endless; wins are far shorter than this */
     game->typical_moves = n * n - 2 * m;
     game->start = start;

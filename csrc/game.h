@@ -12,7 +12,11 @@
  *   - `play` takes a legal action of a state in which play goes on, and leaves
  *     the other side to move;
  *   - planes speak of "mover" and "opponent", never of colours, so that one
- *     network plays both sides.
+ *     network plays both sides;
+ *   - the first `stone_planes` planes show the pieces, so that a cell is empty
+ *     where all of these are 0.  Planes after them show threats: what the rules
+ *     say about the empty cells, and a network may do without.  In both parts
+ *     planes of the mover and of the opponent are equally many.
  *
  * Symmetry.  Transform t carries what stands on cell c to cell_image[t][c],
  * and action a to action_image[t][a]; planes, legal moves and policies are
@@ -38,7 +42,7 @@ enum {
     FF_MAX_ACTIONS = 361, /* Gomoku 19 x 19 */
     FF_MAX_GAME_CELLS = 361,
     FF_MAX_STATE_BYTES = 384,
-    FF_MAX_PLANE_FLOATS = 1024, /* 19 x 19 x 2 = 722; 5 x 5 x 10 = 250 */
+    FF_MAX_PLANE_FLOATS = 2304, /* 19 x 19 x 6 = 2166; 5 x 5 x 10 = 250 */
     FF_MAX_SYMMETRIES = 8
 };
 
@@ -58,6 +62,7 @@ struct ff_game {
     int state_bytes;
     int code_length;
     int planes, rows, columns; /* features are float32 [planes][rows][columns] */
+    int stone_planes;          /* the first of them */
     int symmetries;
     int max_plies;     /* the default ply cap */
     int typical_moves; /* legal moves in the middle of a game: sets the noise's alpha */
@@ -88,11 +93,14 @@ int ff_drop_oldest_init(ff_game *game, int n, int m, int k);
 
 /* Connect Four on 7 columns of 6; an action is a column, row 0 is the lowest.
  * Code: +1 first player, -1 second, 0 empty, by row * 7 + column; side to move.
- * Planes: the mover's pieces, the opponent's. */
+ * Planes: the mover's pieces, the opponent's; the empty cells that would complete a
+ * four of the mover, of the opponent. */
 int ff_connect4_init(ff_game *game);
 
 /* Free-style Gomoku, five or more in a row, on 9, 11, 13, 15 or 19 lines; an
- * action is a cell.  Code and planes: as Connect Four's, row * size + column. */
+ * action is a cell, row * size + column.  Code: as Connect Four's.  Planes: the mover's
+ * pieces, the opponent's; the empty cells that would complete five, by side; those that
+ * would make a four, by side: another cell would then complete five. */
 int ff_gomoku_init(ff_game *game, int size);
 
 /* The place of the first that is not a state of the game, or `count`.  The functions

@@ -124,13 +124,63 @@ static int play(const ff_game *game, void *state, int action) {
     return gomoku->result;
 }
 
+/* Bits of one row of the board; a row beyond the edge has none. */
+static uint32_t bits_of(const uint32_t *row, int size, int r, int shift) {
+    if (r < 0 || r >= size) return 0;
+    return shift < 0 ? row[r] << -shift : row[r] >> shift;
+}
+
+/* The empty cells x of row r that lie in a window of five without stones of the other side: with
+ * four stones of `own` (x completes five), and with three (x makes a four). */
+static void threats_in_row(const uint32_t *own, const uint32_t *empty, int size, int r,
+                           uint32_t *completing, uint32_t *fours) {
+    static const int directions[4][2] = {{0, 1}, {1, 0}, {1, 1}, {1, -1}};
+    *completing = *fours = 0;
+    for (int i = 0; i < 4; i++) {
+        const int down = directions[i][0], right = directions[i][1];
+        uint32_t ours[2 * TO_WIN - 1], free[2 * TO_WIN - 1]; /* the cells around x, itself TO_WIN - 1 */
+        for (int j = 0; j < 2 * TO_WIN - 1; j++) {
+            const int away = j - TO_WIN + 1;
+            ours[j] = bits_of(own, size, r + away * down, away * right);
+            free[j] = bits_of(empty, size, r + away * down, away * right);
+        }
+        for (int first = 0; first < TO_WIN; first++) { /* the window's first cell */
+            uint32_t all = ~UINT32_C(0), but_one = 0;  /* of its other four */
+            for (int j = first; j < first + TO_WIN; j++) {
+                if (j == TO_WIN - 1) continue;
+                but_one = (but_one & ours[j]) | (all & free[j]);
+                all &= ours[j];
+            }
+            *completing |= all;
+            *fours |= but_one;
+        }
+    }
+    *completing &= empty[r];
+    *fours &= empty[r];
+}
+
+static void show_row(const ff_game *game, uint32_t bits, int plane, int r, float *planes) {
+    float *cell = planes + plane * game->actions + r * game->rows;
+    for (int c = 0; c < game->rows; c++) cell[c] = (float)(bits >> c & 1);
+}
+
 static void fill_planes(const ff_game *game, const void *state, float *planes) {
     const gomoku_state *gomoku = state;
-    const int mover = 1 + (gomoku->plies & 1), opponent = 3 - mover;
-    for (int cell = 0; cell < game->actions; cell++) {
-        planes[cell] = gomoku->cell[cell] == mover;
-        planes[game->actions + cell] = gomoku->cell[cell] == opponent;
-    }
+    const int size = game->rows, mover = gomoku->plies & 1;
+    const uint32_t board = (UINT32_C(1) << size) - 1;
+    gomoku_rows rows;
+    uint32_t empty[LARGEST];
+    read_rows(gomoku, size, &rows);
+    for (int r = 0; r < size; r++) empty[r] = board & ~(rows.row[0][r] | rows.row[1][r]);
+    for (int r = 0; r < size; r++)
+        for (int whose = 0; whose < 2; whose++) {
+            const uint32_t *own = rows.row[whose ? !mover : mover];
+            uint32_t completing, fours;
+            threats_in_row(own, empty, size, r, &completing, &fours);
+            show_row(game, own[r], whose, r, planes);
+            show_row(game, completing, 2 + whose, r, planes);
+            show_row(game, fours, 4 + whose, r, planes);
+        }
 }
 
 static int is_state(const ff_game *game, const void *state) {
@@ -177,7 +227,8 @@ int ff_gomoku_init(ff_game *game, int size) {
     ff_game_square(game, size);
     game->state_bytes = ((int)offsetof(gomoku_state, cell) + size * size + 7) / 8 * 8;
     game->code_length = size * size + 1;
-    game->planes = 2;
+    game->planes = 6;
+    game->stone_planes = 2;
     game->max_plies = size * size;
     game->typical_moves = size * size;
     game->start = start;

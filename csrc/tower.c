@@ -17,6 +17,8 @@ static int is_tower(const ff_tower_shape *shape) {
     return within(shape->rows, 1, FF_TOWER_MOST_SIDE) &&
            within(shape->columns, 1, FF_TOWER_MOST_SIDE) &&
            within(shape->planes, 1, FF_TOWER_MOST_PLANES) &&
+           within(shape->seen_planes, 1, shape->planes) &&
+           within(shape->stone_planes, 1, shape->seen_planes) &&
            within(shape->width, 1, FF_TOWER_MOST_WIDTH) &&
            within(shape->blocks, 0, FF_TOWER_MOST_BLOCKS) &&
            within(shape->max_plies, 1, FF_TOWER_MOST_PLIES) &&
@@ -30,7 +32,7 @@ static sizes sizes_of(const ff_tower_shape *shape) {
     size.cells = (size_t)shape->rows * (size_t)shape->columns;
     size.lanes = (size_t)ff_lanes(shape->width);
     size.pairs = (size_t)(shape->width + 1) / 2;
-    size.plane_pairs = (size_t)(shape->planes + 1) / 2;
+    size.plane_pairs = (size_t)(shape->seen_planes + 1) / 2;
     size.policy_rows = (size_t)shape->actions == size.cells ? 1 : (size_t)shape->rows;
     size.outputs = (size_t)ff_lanes(3 + shape->max_plies);
     return size;
@@ -39,7 +41,7 @@ static sizes sizes_of(const ff_tower_shape *shape) {
 size_t ff_tower_floats(const ff_tower_shape *shape) {
     if (!is_tower(shape)) return 0;
     sizes size = sizes_of(shape);
-    size_t planes = (size_t)shape->planes, width = (size_t)shape->width;
+    size_t planes = (size_t)shape->seen_planes, width = (size_t)shape->width;
     size_t features = FF_REDUCED * size.cells, plies = (size_t)shape->max_plies;
     return (9 * planes + 1) * width + (size_t)shape->blocks * (18 * width + 4) * width +
            (width + 1) * FF_REDUCED + FF_REDUCED * size.policy_rows + 1 +
@@ -164,7 +166,7 @@ int ff_tower_pack(const ff_tower_shape *shape, const float *floats, uint8_t *mem
     sizes size = sizes_of(shape);
     size_t width = (size_t)shape->width;
     pieces packed = pieces_of(memory);
-    floats = pack_layer(floats, width, (size_t)shape->planes, 9, &packed);
+    floats = pack_layer(floats, width, (size_t)shape->seen_planes, 9, &packed);
     for (int block = 0; block < shape->blocks; block++) {
         floats = pack_floats(floats, width, size.lanes, &packed); /* gamma */
         floats = pack_floats(floats, width, size.lanes, &packed); /* beta */
@@ -195,7 +197,7 @@ typedef struct {
 
 /* [plane][cell] to [cell][plane]. */
 static void turn_planes(const tower_run *run, const float *planes) {
-    size_t count = (size_t)run->shape->planes, cells = run->size.cells;
+    size_t count = (size_t)run->shape->seen_planes, cells = run->size.cells;
     ff_bfloat *next = run->planes;
     for (size_t cell = 0; cell < cells; cell++)
         for (size_t plane = 0; plane < 2 * run->size.plane_pairs; plane++)
@@ -258,7 +260,7 @@ static void rate_moves(const tower_run *run, const float *planes, const ff_bfloa
     size_t cells = run->size.cells, actions = (size_t)run->shape->actions;
     for (size_t action = 0; action < actions; action++) {
         float occupied = 0;
-        for (int plane = 0; plane < run->shape->planes; plane++)
+        for (int plane = 0; plane < run->shape->stone_planes; plane++)
             occupied += planes[(size_t)plane * cells + cells - actions + action];
         float logit = bias;
         for (size_t row = 0; row < run->size.policy_rows; row++)

@@ -10,8 +10,8 @@
  *
  * C are 3 x 3 convolutions with zeros around the board, norm is over all cells and
  * channels of a board: (x - mean) / sqrt(variance + 1e-5) * gamma + beta, by channel.
- * A move is legal where no plane has a piece (a column's top cell decides for it);
- * the logit of any other is FF_ILLEGAL.
+ * A move is legal where none of the first `stone_planes` planes has a piece (a column's
+ * top cell decides for it); the logit of any other is FF_ILLEGAL.
  *
  * Rounding.  One rule: both factors of every product of C, R, p, W and S are rounded
  * to bfloat16 (float32 cut to 8 bits of precision, to nearest, ties to even), and
@@ -64,7 +64,9 @@ enum { FF_BAD_TOWER = -20 }; /* not a shape of these, or no fast path here */
 
 typedef struct {
     int rows, columns;
-    int planes;
+    int planes;       /* that are given: the network sees the first ones, */
+    int seen_planes;  /* this many */
+    int stone_planes; /* and of them these show pieces */
     int width, blocks;
     int actions; /* rows * columns, or columns */
     int max_plies;

@@ -88,6 +88,8 @@ class PlainBoard:
     rows: int
     columns: int
     length: int
+    missing: tuple[int, ...] = (1,)
+    """Planes of threats: for each number, the empty cells of lines that lack as many pieces."""
 
     def start(self) -> Any:
         return (0,) * (self.rows * self.columns)
@@ -104,7 +106,19 @@ class PlainBoard:
     def planes(self, state: Any) -> NDArray[np.float32]:
         board = np.array(state).reshape(self.rows, self.columns)
         mover = 1 if self.to_move(state) == 0 else -1
-        return np.stack([board == mover, board == -mover]).astype(np.float32)
+        shown = [board == mover, board == -mover]
+        for missing in self.missing:
+            shown += [self._threats(state, owner, missing) for owner in (mover, -mover)]
+        return np.stack(shown).astype(np.float32)
+
+    def _threats(self, state: Any, owner: int, missing: int) -> NDArray[np.bool_]:
+        """Empty cells of lines in which only the owner has pieces, with this many missing."""
+        cells = np.zeros(self.rows * self.columns, dtype=bool)
+        for line in windows(self.rows, self.columns, self.length):
+            pieces = [state[cell] for cell in line]
+            if pieces.count(0) == missing and pieces.count(owner) == self.length - missing:
+                cells[[cell for cell in line if state[cell] == 0]] = True
+        return cells.reshape(self.rows, self.columns)
 
     def code(self, state: Any) -> list[int]:
         return [*state, self.to_move(state)]
@@ -129,6 +143,7 @@ class PlainConnect4(PlainBoard):
 
 class PlainGomoku(PlainBoard):
     length = 5
+    missing = (1, 2)
 
     def __init__(self, size: int) -> None:
         self.rows = self.columns = size

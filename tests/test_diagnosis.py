@@ -55,7 +55,7 @@ class LosingSecond:
     """Equal priors; the first player stands at +0.7, the second at -0.7."""
 
     def __call__(self, planes):
-        second = planes.sum(axis=(1, 2, 3)).astype(int) % 2
+        second = planes[:, : CONNECT4.stone_planes].sum(axis=(1, 2, 3)).astype(int) % 2
         values = np.where(second, -0.7, 0.7).astype(np.float32)
         return np.zeros((len(planes), CONNECT4.actions), np.float32), values, None
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from libraries import library
+from numpy.typing import NDArray
 from plain_games import GOING_ON, MOVER_WON, PlainConnect4, PlainDrop, PlainGame, PlainGomoku
 
 from azfit import RandomPlayer, game_by_name
@@ -54,6 +55,16 @@ def test_pettingzoos_render_test_passes(name: str) -> None:
 # ---- games --------------------------------------------------------------------------------------
 
 
+def exchanged(plain: PlainGame, planes: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The planes with the mover's and the opponent's in each other's place: in drop-oldest all of
+    one side stand before all of the other, elsewhere they stand in pairs."""
+    whose = planes.reshape(-1, 2, *planes.shape[1:])
+    if plain.name.startswith("drop"):
+        whose = planes.reshape(2, -1, *planes.shape[1:]).swapaxes(0, 1)
+        return whose[:, ::-1].swapaxes(0, 1).reshape(planes.shape)
+    return whose[:, ::-1].reshape(planes.shape)
+
+
 @every_game
 def test_games_go_as_in_plain_python(plain: PlainGame) -> None:
     """Observations, masks, rewards and ends, for both agents after every move."""
@@ -63,8 +74,8 @@ def test_games_go_as_in_plain_python(plain: PlainGame) -> None:
         env.reset()
         while True:
             mover = plain.to_move(state)
-            planes, half = plain.planes(state), plain.planes(state).shape[0] // 2
-            swapped = np.concatenate([planes[half:], planes[:half]])
+            planes = plain.planes(state)
+            swapped = exchanged(plain, planes)
             assert env.agent_selection == f"player_{mover}"
             seen = {side: env.observe(f"player_{side}") for side in (0, 1)}
             assert np.array_equal(seen[mover]["observation"], planes)

@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from azfit import Evaluation, SearchConfig, game_by_name
+from azfit.games import Game
 from azfit.self_play.play_games import play_games
 
 # As they were before the search could prove anything (2026-11-17): openings, positions, visits and
@@ -26,11 +27,11 @@ GAMES = {
 class Whole:
     """Evaluations made of whole numbers, the same with every version of numpy."""
 
-    def __init__(self, actions: int) -> None:
-        self.actions = actions
+    def __init__(self, game: Game) -> None:
+        self.actions, self.stone_planes = game.actions, game.stone_planes
 
     def __call__(self, planes: NDArray[np.float32]) -> Evaluation:
-        words = [zlib.crc32(leaf.tobytes()) for leaf in planes]
+        words = [zlib.crc32(leaf.tobytes()) for leaf in planes[:, : self.stone_planes]]
         numbers = np.array(words, np.int64)[:, None] * np.arange(1, self.actions + 3) >> 7
         small = (numbers % 1000).astype(np.float32)
         return small[:, 2:] + 1, (small[:, 0] - 500) / 512, small[:, 1] / 32
@@ -39,7 +40,7 @@ class Whole:
 def digest(name: str, **options: Any) -> str:
     game = game_by_name(name)
     config = SearchConfig(sims=40, max_plies=40, temp_moves=8, max_steps=40.0, **options)
-    evaluate = Whole(game.actions)
+    evaluate = Whole(game)
     whole = hashlib.sha256()
     for episode in sorted(
         play_games(

@@ -81,7 +81,7 @@ def test_outcomes_leave_out_the_steps_that_values_are_mixed_with() -> None:
     """A network that is sure to win, but late: its value shrinks, what is learned does not."""
 
     def evaluate(planes: Floats) -> Evaluation:
-        sign = np.where(planes.sum(axis=(1, 2, 3)) % 2 == 0, 1, -1).astype(np.float32)
+        sign = np.where(planes[:, :2].sum(axis=(1, 2, 3)) % 2 == 0, 1, -1).astype(np.float32)
         return np.ones((len(planes), 7), np.float32), 0.8 * sign, np.full(len(planes), 42.0, "f4")
 
     config = dataclasses.replace(PLAIN_UCT, lambda_steps=0.5, sims=50)

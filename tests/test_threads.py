@@ -294,8 +294,9 @@ def test_helpers_join_a_search_that_takes_long_and_end_with_it(threads: int) -> 
 
 @several_threads
 def test_boards_of_a_tower_are_shared_by_threads(threads: int) -> None:
-    sizes = {"rows": 6, "columns": 7, "planes": 2, "width": 16, "blocks": 1, "actions": 7}
-    shape = tower_ffi.new("ff_tower_shape *", sizes | {"max_plies": 5})
+    sizes = {"rows": 6, "columns": 7, "width": 16, "blocks": 1, "actions": 7, "max_plies": 5}
+    sizes |= {"planes": 2, "seen_planes": 2, "stone_planes": 2}
+    shape = tower_ffi.new("ff_tower_shape *", sizes)
     random = np.random.default_rng(0)
     floats = random.normal(0, 0.1, towers.ff_tower_floats(shape)).astype(np.float32)
     packed = np.zeros(towers.ff_tower_packed_bytes(shape), np.uint8)

@@ -42,12 +42,12 @@ fast_only = pytest.mark.skipif(not has_fast_path(), reason="this processor has n
 every_path = pytest.mark.parametrize("fast", [pytest.param(True, marks=fast_only), False])
 
 
-def tower(shape: tuple[str, int, int, int], seed: int = 0) -> Network:
+def tower(shape: tuple[str, int, int, int], seed: int = 0, threats: bool = False) -> Network:
     """Random weights everywhere, those that start at 0 included; logits of about the size of a
     trained network's."""
     game, width, blocks, plies = shape
     torch.manual_seed(seed)
-    config = NetworkConfig(game, "tower", width, blocks, max_plies=plies, **PLAIN)
+    config = NetworkConfig(game, "tower", width, blocks, plies, threats=threats, **PLAIN)
     network = Network(config).eval()
     with torch.no_grad():
         for name, parameter in network.named_parameters():
@@ -82,7 +82,8 @@ def twin(network: Network, planes: NDArray[np.float32]) -> Iterator[NDArray[np.f
     def layer(name: str) -> tuple[Tensor, Tensor]:
         return rounded(state[f"{name}.weight"]), state[f"{name}.bias"]
 
-    given = torch.from_numpy(planes)
+    stones = planes if network.config.game.startswith("drop") else planes[:, :2]
+    given = torch.from_numpy(planes if network.config.threats else stones)
     x = conv2d(rounded(given), *layer("body.first"), padding=1)
     for block in range(network.config.blocks):
         name = f"body.blocks.{block}"
@@ -91,7 +92,7 @@ def twin(network: Network, planes: NDArray[np.float32]) -> Iterator[NDArray[np.f
         x = x + conv2d(rounded(hidden.relu()), *layer(f"{name}.second"), padding=1)
     maps = rounded(conv2d(rounded(x.relu()), *layer("body.reduce")).relu())
     policy = conv2d(maps, *layer("heads.policy.rate")).flatten(1)
-    top = planes.sum(1)[:, -1] if policy.shape[1] == planes.shape[3] else planes.sum(1)
+    top = stones.sum(1)[:, -1] if policy.shape[1] == planes.shape[3] else stones.sum(1)
     yield np.where(top.reshape(len(planes), -1) == 0, policy.numpy(), np.float32(ILLEGAL))
     yield linear(maps.flatten(1), *layer("heads.wdl")).softmax(1).numpy()
     steps = linear(maps.flatten(1), *layer("heads.steps")).softmax(1).numpy()
@@ -108,7 +109,25 @@ def in_float32(network: Network, planes: NDArray[np.float32]) -> list[NDArray[np
 def test_the_kernel_rounds_as_its_twin(shape: tuple[str, int, int, int], fast: bool) -> None:
     """Sums in another order round some factors the other way, which changes all that follows a
     little: on average by far less than bfloat16 itself does (0.15 times as much at most)."""
-    network = tower(shape)
+    check_against_twin(tower(shape), shape, fast)
+
+
+@every_path
+@pytest.mark.parametrize("shape", [TOWERS[0], ("gomoku-9", 32, 2, 81)])
+def test_threats_are_seen_by_networks_that_ask_for_them(
+    shape: tuple[str, int, int, int], fast: bool
+) -> None:
+    network = tower(shape, threats=True)
+    check_against_twin(network, shape, fast)
+    planes = played_planes(shape[0], 40)  # some of them with threats
+    blind = planes.copy()
+    blind[:, 2:] = 0
+    for threats in (True, False):
+        kernel = TowerKernel(tower(shape, threats=threats), fast=fast)
+        assert np.array_equal(kernel(planes)[0], kernel(blind)[0]) == (not threats)
+
+
+def check_against_twin(network: Network, shape: tuple[str, int, int, int], fast: bool) -> None:
     planes = played_planes(shape[0], 30 if fast else 4)
     answers, same_rule = TowerKernel(network, fast=fast)(planes), list(twin(network, planes))
     assert [each.dtype for each in answers] == [np.float32] * 3
@@ -160,7 +179,7 @@ def test_a_board_is_answered_alike_in_every_batch(game: str, fast: bool) -> None
 
 
 def test_no_boards_give_no_answers() -> None:
-    answers = NetworkEvaluator(tower(TOWERS[2]), "kernel", 2)(np.zeros((0, 2, 6, 7), np.float32))
+    answers = NetworkEvaluator(tower(TOWERS[2]), "kernel", 2)(np.zeros((0, 4, 6, 7), np.float32))
     assert [each.shape for each in answers] == [(0, 7), (0, 3), (0,)]
 
 
@@ -248,11 +267,21 @@ def test_self_play_refuses_the_kernel_where_it_cannot_run() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"rows": 0}, {"columns": 20}, {"width": 0}, {"blocks": -1}, {"actions": 8}]
+    "wrong",
+    [
+        {"rows": 0},
+        {"columns": 20},
+        {"width": 0},
+        {"blocks": -1},
+        {"actions": 8},
+        {"seen_planes": 5},
+        {"seen_planes": 1},
+        {"stone_planes": 0},
+    ],
 )
 def test_shapes_that_are_no_tower_have_no_size(wrong: dict[str, int]) -> None:
-    names = ("rows", "columns", "planes", "width", "blocks", "actions", "max_plies")
-    shape = dict(zip(names, (6, 7, 2, 32, 3, 7, 42), strict=True))
+    shape = {"rows": 6, "columns": 7, "planes": 4, "seen_planes": 4, "stone_planes": 2}
+    shape |= {"width": 32, "blocks": 3, "actions": 7, "max_plies": 42}
     assert lib.ff_tower_floats(ffi.new("ff_tower_shape *", shape))
     bad = ffi.new("ff_tower_shape *", shape | wrong)
     assert not lib.ff_tower_floats(bad)

@@ -46,7 +46,8 @@ def keys_of(game: Game, states: States, transform: int = 0) -> Keys:
     Among a million positions two different ones share a hash with a chance of 3e-8.
     """
     transforms = np.full(len(states), transform, np.uint8)
-    bits = np.packbits(game.planes(states, transforms).reshape(len(states), -1) != 0, axis=1)
+    stones = game.planes(states, transforms)[:, : game.stone_planes].reshape(len(states), -1)
+    bits = np.packbits(stones != 0, axis=1)
     padded = np.pad(bits, ((0, 0), (0, -bits.shape[1] % 8)))
     keys = np.zeros(len(states), np.uint64)
     for word in np.ascontiguousarray(padded).view(np.uint64).T:

@@ -238,6 +238,9 @@ class SelfPlayConfig:
     blocks: int | None = option(
         None, "Residual blocks.", 0, 100, shown="drop 2, connect4 4, gomoku 3"
     )
+    threats: bool = option(
+        False, "The network also sees which cells would complete a line (connect4, gomoku)."
+    )
     keep: int = option(
         5, "Latest best networks to keep on disk, plus up to twelve earlier ones.", 1, 10**6
     )
@@ -298,6 +301,7 @@ class SelfPlayConfig:
             canonical=isinstance(game_by_name(self.game), DropOldest),
             hide_leaving=False,
             rate_moves=False,
+            threats=self.threats,
             dropout=self.dropout,
         )
 
@@ -358,9 +362,10 @@ def by_game(game: Game) -> dict[str, Any]:
     """The defaults that a game sets."""
     plies = most_plies(game)
     if isinstance(game, DropOldest):
-        return {"temp_moves": 10, "max_plies": plies, "kind": "mlp", "width": 256, "blocks": 2}
+        shape = {"kind": "mlp", "width": 256, "blocks": 2, "threats": False}
+        return {"temp_moves": 10, "max_plies": plies, **shape}
     blocks = 4 if game.name == "connect4" else 3
-    shape = {"kind": "tower", "width": 64, "blocks": blocks}
+    shape = {"kind": "tower", "width": 64, "blocks": blocks, "threats": False}
     return {"temp_moves": 12, "max_plies": plies, **shape}
 
 

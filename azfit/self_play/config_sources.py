@@ -60,7 +60,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     return {name: settings[spelling] for name, spelling in spelt.items()}
 
 
-SHAPE = ("kind", "width", "blocks")
+SHAPE = ("kind", "width", "blocks", "threats")
 """What a checkpoint says about its network."""
 
 
@@ -163,4 +163,4 @@ def fitted(config: SelfPlayConfig, init: Network) -> SelfPlayConfig:
             f"max_plies={config.max_plies}: the network of --init counts up to {given.max_plies} "
             "plies; use at least as many"
         )
-    return replace(config, kind=given.kind, width=given.width, blocks=given.blocks)
+    return replace(config, **{name: getattr(given, name) for name in SHAPE})

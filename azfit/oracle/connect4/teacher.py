@@ -164,6 +164,7 @@ class Connect4Teacher:
             canonical=False,
             hide_leaving=False,
             rate_moves=False,
+            threats=True,
         )
 
     @property

@@ -48,6 +48,30 @@ typedef struct {
 
 /* ---- the laws of a state ------------------------------------------------------ */
 
+/* The empty cells of lines in which only `owner` has stones and `missing` cells are empty. */
+static void plain_threats(const plain_game *g, const int8_t *code, int owner, int missing,
+                          float *plane) {
+    static const int steps[4][2] = {{0, 1}, {1, 0}, {1, 1}, {1, -1}};
+    for (int cell = 0; cell < plain_cells(g); cell++)
+        for (int s = 0; s < 4; s++) {
+            const int row = cell / g->columns, column = cell % g->columns;
+            const int down = steps[s][0], right = steps[s][1], last = g->length - 1;
+            if (row + last * down >= g->rows || column + last * right >= g->columns ||
+                column + last * right < 0)
+                continue;
+            int own = 0, empty = 0;
+            for (int i = 0; i < g->length; i++) {
+                const int8_t stone = code[cell + i * (down * g->columns + right)];
+                own += stone == owner;
+                empty += stone == 0;
+            }
+            for (int i = 0; i < g->length && own + missing == g->length && empty == missing; i++) {
+                const int at = cell + i * (down * g->columns + right);
+                if (code[at] == 0) plane[at] = 1;
+            }
+        }
+}
+
 static void check_planes(const game *g, const uint8_t *state, const int8_t *code) {
     const int cells = plain_cells(&g->plain), m = g->plain.m, side = plain_side(&g->plain, code);
     float planes[FF_MAX_PLANE_FLOATS], expected[FF_MAX_PLANE_FLOATS] = {0};
@@ -60,6 +84,9 @@ static void check_planes(const game *g, const uint8_t *state, const int8_t *code
             expected[(whose * m + m - pieces + i) * cells + code[owner * m + i]] = 1;
         for (int cell = 0; !m && cell < cells; cell++)
             expected[whose * cells + cell] = code[cell] == (owner ? -1 : 1);
+        for (int missing = 1; !m && 2 * missing < g->kernel.planes; missing++)
+            plain_threats(&g->plain, code, owner ? -1 : 1, missing,
+                          expected + (2 * missing + whose) * cells);
     }
     EXPECT(!memcmp(planes, expected, sizeof(float) * (size_t)(g->kernel.planes * cells)));
 }
