@@ -79,6 +79,8 @@ TRICKS: dict[str, dict[str, Any]] = {
     "both, mix 1": {**BOTH, "value_mix": 1.0},
     "both, 32 sims": {**BOTH, "sims": 32},
     "both, gumbel, 32 sims": {**BOTH, "search": "gumbel", "sims": 32},
+    "both, threats": {**BOTH, "threats": True},
+    "both, varied games": {**BOTH, "random_plies": 16, "temp_moves": 40},
     "both, batch 128": {**BOTH, "batch_size": 128},
 }
 """What each variant changes. Lower bounds (lcb) and proofs in play cost no training: every network

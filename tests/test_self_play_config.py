@@ -95,7 +95,9 @@ def test_every_game_has_a_network_and_a_schedule(name: str) -> None:
     assert network.config.dropout == 0.2
     assert config.temp_moves is not None and config.temp_moves > 0
     assert network.config.max_plies == config.max_plies
-    assert set(by_game(network.game)) == {"temp_moves", "max_plies", "kind", "width", "blocks"}
+    shape = {"kind", "width", "blocks", "threats"}
+    assert set(by_game(network.game)) == {"temp_moves", "max_plies", *shape}
+    assert not network.config.threats
 
 
 def test_presets_change_a_few_of_the_choices() -> None:
