@@ -258,7 +258,11 @@ def test_if_all_that_was_tried_loses_the_priors_of_the_others_decide() -> None:
     search = one_tree(Connect4(), dataclasses.replace(PROVING, fpu_reduction=1.0), [0, 0, 1, 1, 2])
 
     def evaluate(planes: NDArray[np.float32]) -> Evaluation:
-        own = [90, 1, 1, 2, 1, 4, 1] if planes[0, :2].sum() == 5 else [0.1, 0.1, 0.1, 99, 0.1, 0.1, 0.1]
+        own = (
+            [90, 1, 1, 2, 1, 4, 1]
+            if planes[0, :2].sum() == 5
+            else [0.1, 0.1, 0.1, 99, 0.1, 0.1, 0.1]
+        )
         return np.array([own], np.float32), np.zeros(1, np.float32), None
 
     search.run(evaluate, sims=2, logits=False)
