@@ -7,7 +7,7 @@ run alone and the last one with search, and prints a Markdown table. Beside the 
 ``results.jsonl``, a line for each run, and ``table.md``. Finished runs are neither played nor
 judged again; an interrupted one is resumed. Connect Four is judged by its solver, on the sets in
 FADEFOUR_CONNECT4_SETS or else on 500 seeded random positions; drop-oldest by the table in
-``--data``.
+``--data``; Gomoku by the forced wins of random play that a player misses or does not stop.
 """
 
 from __future__ import annotations
@@ -56,6 +56,18 @@ RECIPES: dict[str, dict[str, Any]] = {
         "replay_ratio": 0.15,
     },
     "drop-4-4-4": {**COMMON, "replay_ratio": 0.5},
+    "gomoku-9": {
+        **COMMON,
+        "games_per_iteration": 40,
+        "parallel_games": 40,
+        "width": 32,
+        "blocks": 2,
+        "sims": 108,
+        "fpu_at_noised_root": False,
+        "replay_ratio": 0.5,
+        "epochs": 2,
+        "batch_size": 128,
+    },
 }
 
 BOTH: dict[str, Any] = {"value_mix": 0.5, "surprise_weight": 0.5}
@@ -73,6 +85,7 @@ TRICKS: dict[str, dict[str, Any]] = {
     "surprise 0.5": {"surprise_weight": 0.5},
     "ema 0.999": {"ema": 0.999},
     "reply 0.15": {"reply_weight": 0.15},
+    "threats": {"threats": True},
     "64 x 4": {"width": 64, "blocks": 4},
     # The two that help most, and what others add to them.
     "both": BOTH,
@@ -80,6 +93,7 @@ TRICKS: dict[str, dict[str, Any]] = {
     "both, 32 sims": {**BOTH, "sims": 32},
     "both, gumbel, 32 sims": {**BOTH, "search": "gumbel", "sims": 32},
     "both, threats": {**BOTH, "threats": True},
+    "both, threats, gumbel, 32 sims": {**BOTH, "threats": True, "search": "gumbel", "sims": 32},
     "both, varied games": {**BOTH, "random_plies": 16, "temp_moves": 40},
     "both, batch 128": {**BOTH, "batch_size": 128},
 }

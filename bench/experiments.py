@@ -8,8 +8,8 @@ positions (those that ``fadefour grade --game connect4`` uses). Finished runs ar
 interrupted one is resumed. ``--init CHECKPOINT`` starts every run from a network that knows the
 game, at a lower learning rate, in a folder named after it.
 
-With ``--minutes`` all runs have the same time instead, and the variants are the tricks of
-bench/equal_time.py, which says more.
+With ``--minutes`` all runs have the same time instead, the variants are the tricks of
+bench/equal_time.py, which says more, and the game may also be Gomoku.
 """
 
 from __future__ import annotations
@@ -33,8 +33,11 @@ import equal_time
 from azfit.checkpoint import load_checkpoint
 from azfit.checkpoint_header import checkpoints_in
 from azfit.drop_oldest_players import CanonicalPlayer
+from azfit.games import Gomoku
 from azfit.grading.connect4.grade import grade_connect4
 from azfit.grading.connect4.labels import LabelledSet, labelled_sets
+from azfit.grading.gomoku.grade import grade_gomoku
+from azfit.grading.gomoku.positions import random_positions
 from azfit.grading.grade import grade
 from azfit.grading.tally import Group
 from azfit.inference import NetworkEvaluator
@@ -45,10 +48,11 @@ from azfit.self_play.config_sources import read_config
 from azfit.self_play.iteration import read_iterations
 from azfit.self_play.loop import self_play
 from solver import Rules, open_table
+from solver.gomoku.judge import GomokuJudge
 from solver.plotting import pyplot, save_png
 from solver.storage import write_atomically
 
-DROP, CONNECT4 = "drop-4-4-4", "connect4"
+DROP, CONNECT4, GOMOKU = "drop-4-4-4", "connect4", "gomoku-9"
 RULES = Rules(4, 4, 4)
 
 # The recipe of docs/self_play.md, with fewer games and simulations and, for Connect Four, a smaller
@@ -75,6 +79,7 @@ FROM_TRAINED = {"lr": 5e-4}  # with --init: keep what the network knows
 
 HARSH = {"fpu_reduction": 0.4}  # as in the reference runs of docs/diagnostics.md
 JUDGING_SIMS = 100
+FORCED_SAMPLE = 1_000  # positions of random play, in about half of which something is forced
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "base": {},
@@ -268,6 +273,8 @@ def rate_by(game: str, data: Path, sample: int) -> equal_time.Rate:
     if game == CONNECT4:
         sets = labelled_sets([], None, 1, data)
         return lambda player: grade_connect4(player, sets).together.group().blunder_rate or 0.0
+    if game == GOMOKU:
+        return rate_by_forced_wins
     table = open_table(data, RULES)
 
     def rate(player: Player) -> float:
@@ -276,6 +283,14 @@ def rate_by(game: str, data: Path, sample: int) -> equal_time.Rate:
         )
 
     return rate
+
+
+def rate_by_forced_wins(player: Player) -> float:
+    """The share of forced wins, on a sample of random play, that are missed or not stopped."""
+    assert isinstance(player.game, Gomoku)
+    with GomokuJudge(player.game.rows) as judge:
+        sample = random_positions(player.game, FORCED_SAMPLE, 1)
+        return grade_gomoku(player, [sample], judge).together.blunder_rate
 
 
 def measured(trial: equal_time.Trial, given: argparse.Namespace) -> dict[str, Any]:
@@ -307,7 +322,7 @@ def at_equal_time(given: argparse.Namespace) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--game", choices=BY_GAME, default=CONNECT4)
+    parser.add_argument("--game", choices=equal_time.RECIPES, default=CONNECT4)
     parser.add_argument("--data", type=Path, default=Path("data"))
     parser.add_argument("--runs", type=Path, default=Path("runs/experiments"))
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
@@ -329,6 +344,8 @@ def main() -> None:
     if given.minutes is not None:
         at_equal_time(given)
         return
+    if given.game not in BY_GAME:
+        parser.error(f"--game {given.game}: only at equal time, with --minutes")
     judge = table_judge(given.data, given.sample) if given.game == DROP else sets_judge(given.data)
     shape_or_rate = BY_GAME[given.game] if given.init is None else FROM_TRAINED
     base = {"game": given.game, **BASE, **shape_or_rate}

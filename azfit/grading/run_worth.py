@@ -195,9 +195,8 @@ def _by_forced_wins(run: Finished, game: Gomoku) -> tuple[Verdict, ...]:
     with GomokuJudge(game.rows) as forced:
 
         def judged(player: Player, sample: int) -> Verdict:
-            grade = grade_gomoku(player, [random_gomoku(game, sample, SEED)], forced)
-            moves = [each.right for each in grade.together.judged]
-            return _verdict(player, len(moves), moves.count(False) / max(1, len(moves)))
+            whole = grade_gomoku(player, [random_gomoku(game, sample, SEED)], forced).together
+            return _verdict(player, len(whole.judged), whole.blunder_rate)
 
         return run.verdicts(judged, GOMOKU_FIRST, GOMOKU_FIRST_SEARCHED, GOMOKU_MOST)
 

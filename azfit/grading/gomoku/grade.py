@@ -93,6 +93,11 @@ class SampleGrade:
             ]
         )
 
+    @property
+    def blunder_rate(self) -> float:
+        """The share of wrong moves, whatever the task."""
+        return sum(not each.right for each in self.judged) / max(1, len(self.judged))
+
     def to_dict(self) -> dict[str, Any]:
         tasks = {}
         for task in Task:
