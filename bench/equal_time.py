@@ -71,6 +71,16 @@ RECIPES: dict[str, dict[str, Any]] = {
 }
 
 BOTH: dict[str, Any] = {"value_mix": 0.5, "surprise_weight": 0.5}
+GUMBEL: dict[str, Any] = {**BOTH, "threats": True, "search": "gumbel", "sims": 32}
+FOUR_DRAWS: dict[str, Any] = {
+    **GUMBEL,
+    "games_per_iteration": 150,
+    "parallel_games": 75,
+    "buffer": 60_000,
+    "replay_ratio": 0.35,
+    "epochs": 1,
+    "batch_size": 512,
+}
 
 TRICKS: dict[str, dict[str, Any]] = {
     "base": {},
@@ -93,9 +103,14 @@ TRICKS: dict[str, dict[str, Any]] = {
     "both, 32 sims": {**BOTH, "sims": 32},
     "both, gumbel, 32 sims": {**BOTH, "search": "gumbel", "sims": 32},
     "both, threats": {**BOTH, "threats": True},
-    "both, threats, gumbel, 32 sims": {**BOTH, "threats": True, "search": "gumbel", "sims": 32},
+    "both, threats, gumbel, 32 sims": GUMBEL,
     "both, varied games": {**BOTH, "random_plies": 16, "temp_moves": 40},
     "both, batch 128": {**BOTH, "batch_size": 128},
+    # Gomoku, where training took most of the time.
+    "four draws": FOUR_DRAWS,
+    "four draws, random plies": {**FOUR_DRAWS, "random_plies": 8},
+    "four draws, batch 128": {**FOUR_DRAWS, "batch_size": 128},
+    "four draws, 64 sims": {**FOUR_DRAWS, "sims": 64},
 }
 """What each variant changes. Lower bounds (lcb) and proofs in play cost no training: every network
 is judged with and without them."""

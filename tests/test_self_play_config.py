@@ -133,7 +133,7 @@ def test_the_defaults_of_an_hour_are_the_measured_ones() -> None:
     """docs/self_play.md, "What is chosen", by two workers."""
     hour = chosen(game="connect4", minutes=60, workers=2)
     documented = {
-        **{"width": 32, "blocks": 3, "games_per_iteration": 500, "parallel_games": 125},
+        **{"width": 48, "blocks": 4, "games_per_iteration": 500, "parallel_games": 125},
         **{"temp_moves": 42, "random_plies": 12, "buffer": 1_000_000, "epochs": 1, "dropout": 0.0},
         **{"value_mix": 0.5, "surprise_weight": 0.5},
         **{"policy_lr_scale": 1.0, "gate": False, "eval_games": 4, "pool_games": 2},
@@ -144,10 +144,20 @@ def test_the_defaults_of_an_hour_are_the_measured_ones() -> None:
     assert (half.games_per_iteration, half.replay_ratio, half.gate) == (300, 0.5, False)
     assert (half.parallel_games, half.epochs, half.eval_games, half.pool_games) == (150, 1, 2, 0)
     gomoku = chosen(game="gomoku", minutes=60, workers=2)
-    assert (gomoku.sims, gomoku.games_per_iteration, gomoku.fpu_at_noised_root) == (300, 40, False)
-    assert (gomoku.parallel_games, gomoku.batch_size, gomoku.eval_games) == (20, 128, 10)
+    assert (gomoku.search, gomoku.sims, gomoku.games_per_iteration) == ("gumbel", 32, 150)
+    assert (gomoku.parallel_games, gomoku.buffer, gomoku.replay_ratio) == (38, 639_990, 0.0844)
     small = chosen(n=3, m=3, iterations=12)
     assert (small.sims, small.width, small.replay_ratio, small.workers) == (50, 64, 1.0, 1)
+
+
+def test_a_larger_network_from_ninety_minutes_times_cores() -> None:
+    towers = [chosen(game="connect4", minutes=minutes, workers=2) for minutes in (44, 45)]
+    assert [(tower.width, tower.blocks) for tower in towers] == [(32, 3), (48, 4)]
+
+
+def test_puct_in_gomoku_tries_every_move() -> None:
+    gomoku = chosen(game="gomoku", minutes=60, search="puct")
+    assert (gomoku.search, gomoku.sims, gomoku.fpu_at_noised_root) == ("puct", 300, False)
 
 
 @pytest.mark.parametrize("game", ["connect4", "drop", "gomoku"])
@@ -167,7 +177,10 @@ def test_a_short_budget_has_small_iterations_and_every_choice_its_reason(
 
 def test_help_has_words_for_every_option_that_is_chosen() -> None:
     games = ("drop-3-3-3", "drop-4-4-4", "drop-5-4-4", "connect4", "gomoku-9", "gomoku-15")
-    budgets: tuple[dict[str, Any], ...] = ({"minutes": 1}, {"minutes": 600}, {"iterations": 20})
+    budgets: tuple[dict[str, Any], ...] = (
+        *({"minutes": 1}, {"minutes": 600}, {"iterations": 20}),
+        {"iterations": 20, "search": "puct"},
+    )
     runs = [combine(None, None, {"game": game, **budget}) for game in games for budget in budgets]
     assert {choice.option for run in runs for choice in run.choices} == IN_WORDS.keys()
     values = {name: {getattr(run.config, name) for run in runs} for name in IN_WORDS}

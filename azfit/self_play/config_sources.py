@@ -125,6 +125,7 @@ def choices_for(given: dict[str, Any]) -> list[Choice]:
         games_per_iteration=given.get("games_per_iteration"),
         gate=given.get("gate", False),
         max_plies=given.get("max_plies"),
+        search=given.get("search"),
     )
     return choices(game_by_name(given.get("game", SelfPlayConfig.game)), wish)
 

@@ -15,28 +15,32 @@ from azfit.playing.arena import most_plies
 # A run that is cut into fewer iterations learns from few networks' games; more are no gain.
 AIMED_ITERATIONS = 25
 
+# Minutes times cores from which a larger network pays in Connect Four.
+LONG_CONNECT4 = 90
+
 
 IN_WORDS = {
-    "sims": "100; drop 50 if n m <= 9; gomoku 100 to 500 by size",
+    "search": "puct; gomoku gumbel",
+    "sims": "100; drop 50 if n m <= 9; gomoku 32, with puct 100 to 500 by size",
     "fpu_at_noised_root": "on; gomoku off",
     "temp_moves": "drop all, or 10 if n m <= 9; connect4 42, gomoku 12",
     "games_per_iteration": "by game and budget",
     "random_plies": "drop 4 m, or 0 if n m <= 9; connect4 12, gomoku 0",
     "parallel_games": "by game, budget and workers",
     "workers": "cores; drop 1 if n m <= 9",
-    "buffer": "500000; connect4 by budget",
-    "replay_ratio": "0.5; drop 1.0 if n m <= 9; connect4 by budget",
-    "epochs": "1; drop 2 if n m <= 9; gomoku 2",
-    "batch_size": "512; drop 128 if n m <= 9; gomoku 128",
-    "value_mix": "connect4 0.5, drop 0.5, or 0 if n m <= 9; gomoku 0",
-    "surprise_weight": "connect4 0.5, drop 0.5, or 0 if n m <= 9; gomoku 0",
+    "buffer": "by budget; drop 500000",
+    "replay_ratio": "by budget; drop 0.5, or 1.0 if n m <= 9",
+    "epochs": "1; drop 2 if n m <= 9",
+    "batch_size": "512; drop 128 if n m <= 9",
+    "value_mix": "0.5; drop 0 if n m <= 9",
+    "surprise_weight": "0.5; drop 0 if n m <= 9",
     "policy_lr_scale": "1.0",
     "dropout": "0.0",
     "gate": "off",
     "eval_games": "2; connect4 4, gomoku 10; with --gate 50",
     "pool_games": "0; connect4 2; with --gate 10",
-    "width": "drop 256, or 64 if n m <= 9; others 32",
-    "blocks": "drop 2, connect4 3, gomoku 2",
+    "width": "drop 256, or 64 if n m <= 9; connect4 32, long runs 48; gomoku 32",
+    "blocks": "drop 2, connect4 3, long runs 4; gomoku 2",
     "threats": "on; drop off",
 }
 """The options that are chosen for some game, as --help gives their defaults."""
@@ -77,6 +81,7 @@ class Wish:
     games_per_iteration: int | None = None
     gate: bool = False
     max_plies: int | None = None
+    search: str | None = None
 
     def games(self, each_minute: float, usual: int) -> int:
         """Games of the whole run. each_minute: of a core, as measured; usual: of an iteration, for
@@ -140,17 +145,29 @@ def _games(each_minute: float, usual: int, most: int, wish: Wish, rounds: int) -
     ]
 
 
+def _replay(games: int, positions: int, each: int, wish: Wish) -> list[Choice]:
+    """A buffer for so many games, which have so many positions, ``each`` of them played in an
+    iteration; and what is drawn from it."""
+    buffer = between(5_000, games * positions, 1_000_000)
+    ratio = between(1, 10_000 * 4 * each * positions / buffer, 10_000) / 10_000
+    reach = "all positions of the run" if wish.minutes is None else "on fast cores the newest third"
+    return [
+        Choice("buffer", buffer, f"{reach}, at most a million"),
+        Choice("replay_ratio", ratio, "four draws of a position in a full buffer; eleven overfit"),
+        Choice("epochs", 1, "as for the replay ratio"),
+    ]
+
+
 def _connect4(wish: Wish) -> list[Choice]:
     # A core plays 1,000 games of 18 positions per minute and learns from them, or 3,000 if its
     # processor multiplies bfloat16 (csrc/tower.h).
-    games, positions = wish.games(1_000, 200), 18
     play = _games(1_000, 200, 500, wish, rounds=2)
-    buffer = between(5_000, games * positions, 1_000_000)
-    ratio = between(1, 10_000 * 4 * play[0].value * positions / buffer, 10_000) / 10_000
-    reach = "all positions of the run" if wish.minutes is None else "on fast cores the newest third"
+    width, blocks, size = 32, 3, "a smaller network plays three times the games of 64 x 4"
+    if wish.minutes is not None and wish.minutes * wish.cores >= LONG_CONNECT4:
+        width, blocks, size = 48, 4, "in so much time a larger network learns more than 32 x 3"
     return [
-        Choice("width", 32, "a smaller network plays three times the games of 64 x 4"),
-        Choice("blocks", 3, "as for the width"),
+        Choice("width", width, size),
+        Choice("blocks", blocks, "as for the width"),
         Choice("temp_moves", 42, "moves drawn on all plies: 6.6 % blunders instead of 8.9 %"),
         Choice(
             "random_plies",
@@ -158,9 +175,7 @@ def _connect4(wish: Wish) -> list[Choice]:
             "it also meets the positions of weaker players",
         ),
         *play,
-        Choice("buffer", buffer, f"{reach}, at most a million"),
-        Choice("replay_ratio", ratio, "four draws of a position in a full buffer; eleven overfit"),
-        Choice("epochs", 1, "as for the replay ratio"),
+        *_replay(wish.games(1_000, 200), 18, play[0].value, wish),
         Choice("threats", True, "fewer blunders at the same time, alone and with search"),
         Choice("value_mix", 0.5, "5.4 % blunders instead of 6.3 % after three minutes"),
         Choice("surprise_weight", 0.5, "5.9 % blunders instead of 6.3 % on average over seeds"),
@@ -197,15 +212,29 @@ def _small_board() -> list[Choice]:
 
 
 def _gomoku(game: Game, wish: Wish) -> list[Choice]:
+    # A core plays 9 million games by the square of the cells in a minute (1,400 on 9 x 9) and
+    # learns from them if its processor multiplies bfloat16 (csrc/tower.h), others a third of that.
     cells = game.rows * game.columns
+    each_minute = 3_000_000 / cells**2
+    play = _games(each_minute, 150, 150, wish, rounds=2)
+    blunders = "after three minutes on 9 x 9"
+    if wish.search == "puct":
+        search = [
+            Choice("sims", between(100, cells * 4 / 3, 500), "more than there are moves to try"),
+            Choice("fpu_at_noised_root", False, "so that the root tries every move"),
+        ]
+    else:
+        search = [
+            Choice("search", "gumbel", f"2 % blunders instead of 4 % {blunders}"),
+            Choice("sims", 32, "enough for sequential halving over 16 moves"),
+        ]
     return [
-        Choice("width", 32, "measured on 15 x 15"),
-        Choice("blocks", 2, "measured on 15 x 15"),
-        Choice("threats", True, "a small network need not find fives and fours by itself"),
-        Choice("sims", between(100, cells * 4 / 3, 500), "more than there are moves to try"),
-        Choice("fpu_at_noised_root", False, "so that the root tries every move"),
-        *_games(20, 40, 40, wish, rounds=1),
-        Choice("batch_size", 128, "few positions at first"),
-        Choice("replay_ratio", 0.5, "measured on 15 x 15"),
-        Choice("epochs", 2, "measured on 15 x 15"),
+        Choice("width", 32, "measured on 9 x 9 and 15 x 15"),
+        Choice("blocks", 2, "as for the width"),
+        Choice("threats", True, f"5 % blunders instead of 25 % {blunders}"),
+        *search,
+        *play,
+        *_replay(wish.games(each_minute, 150), round(0.4 * cells), play[0].value, wish),
+        Choice("value_mix", 0.5, f"with the next, 4 % blunders instead of 5 % {blunders}"),
+        Choice("surprise_weight", 0.5, "as for the value mix"),
     ]
