@@ -193,7 +193,12 @@ class _Unfilled(TorchFunctionMode):
         return function(*args, **(kwargs or {}))
 
 
-# ---- a folder of checkpoints --------------------------------------------------------
+# ---- the folder of a run ------------------------------------------------------------
+
+
+def init_path(folder: Path) -> Path:
+    """The network that the run began with, if one was given."""
+    return folder / f"init{SUFFIX}"
 
 
 def remove_old(folder: Path, keep: int) -> None:

@@ -62,6 +62,20 @@ class NetworkConfig:
         return cls(**entries)
 
 
+SHAPE = ("kind", "width", "blocks", "threats")
+"""What a user may say about a network, and a checkpoint says about its own."""
+
+
+def refuse_other_shape(init: NetworkConfig, given: dict[str, Any]) -> None:
+    """Options that describe the network must agree with the network to begin with."""
+    for name in SHAPE:
+        stated = getattr(init, name)
+        if given.get(name, stated) != stated:
+            raise InputError(
+                f"{name}={given[name]}: the network of --init has {stated}; leave it out"
+            )
+
+
 def shown(value: object) -> str:
     """A value for a message, cut short if it is long."""
     return reprlib.repr(value)

@@ -27,6 +27,8 @@ class Targets:
     """The bin of the steps head, IGNORED for a draw."""
     moves: Tensor | None = None
     """The outcome of each move, IGNORED where there is none; None if it is not known."""
+    has_policy: Tensor | None = None
+    """bool [B]: where the policy is known; None: everywhere."""
 
 
 class Weights(Protocol):
@@ -46,8 +48,12 @@ class Weights(Protocol):
 
 def losses(outputs: Outputs, targets: Targets, config: Weights) -> dict[str, Tensor]:
     """The parts of the loss, not yet weighted, and ``kl``: policy above its targets' entropy."""
-    entropy = -(targets.policy * targets.policy.clamp(min=1e-9).log()).sum(1).mean()
-    policy = -(targets.policy * outputs.policy.log_softmax(1)).sum(1).mean()
+    wanted, logits = targets.policy, outputs.policy
+    if targets.has_policy is not None:
+        wanted, logits = wanted[targets.has_policy], logits[targets.has_policy]
+    taught = max(1, len(wanted))
+    entropy = -(wanted * wanted.clamp(min=1e-9).log()).sum() / taught
+    policy = -(wanted * logits.log_softmax(1)).sum() / taught
     weight = None
     if config.class_weights:
         counts = torch.bincount(targets.wdl, minlength=3).float()

@@ -162,17 +162,21 @@ def test_no_position_of_the_public_sets_is_in_a_dataset(tmp_path: Path) -> None:
     public = [pair for path in set_files() for pair in read_set(path)[:100]]
     late = given([pair.position for pair in public if pair.position.plies > 26])
     dataset.grow(300, book=SHIPPED, workers=1, first_ply=20, given=[late])
-    teacher = Connect4Teacher(dataset.rows(len(dataset)))
+    teacher = Connect4Teacher(dataset.rows(len(dataset)), dataset.excluded)
     assert {Source(s) for s in set(teacher.rows.sources.tolist())} >= {
         Source.RANDOM,
         Source.CAREFUL,
         Source.MISTAKES,
         Source.BOOK,
     }
-    lessons = teacher.lessons(tiny(teacher, held_out=0.1), teacher.mix, "training")
-    drawn = {key_of(m, s) for _, chosen in lessons.lists for m, s in stones_of(teacher, chosen)}
-    assert len(drawn) > 200 and not drawn & judging
-    assert not judging & {key_of(m, s) for m, s in stones_of(teacher, np.arange(len(teacher)))}
+    config = tiny(teacher, held_out=0.1, successor_share=1.0)
+    lessons = teacher.lessons(config, teacher.mix, "training")
+    after = teacher.successors
+    shown = dict(enumerate([*teacher.keys.tolist(), *after.keys.tolist()]))
+    drawn = {shown[number] for _, chosen in lessons.lists for number in chosen.tolist()}
+    assert len(drawn) > 400 and not drawn & judging
+    assert not judging & {*teacher.keys.tolist(), *after.keys.tolist()}
+    assert max(number for _, chosen in lessons.lists for number in chosen) >= len(teacher)
     careless = worker().rows_of(2, late)
     assert judging & set(keys_of(careless.movers, careless.stones).tolist())
 
@@ -246,11 +250,6 @@ def test_bitboards_and_codes_are_inverse(teacher: Connect4Teacher) -> None:
     for row in range(0, len(teacher), 37):
         stones = teacher.game.stones(teacher.states[row])
         assert [stones.mover, stones.stones] == given_pairs(teacher)[row]
-
-
-def stones_of(teacher: Connect4Teacher, chosen: NDArray[Any]) -> list[list[int]]:
-    pairs = given_pairs(teacher)
-    return [pairs[row] for row in chosen.tolist()]
 
 
 def given_pairs(teacher: Connect4Teacher) -> list[list[int]]:
@@ -367,7 +366,9 @@ def test_mining_lists_what_the_network_plays_wrong(teacher: Connect4Teacher) -> 
     network = Network(tiny(teacher).network).eval()
     positions, leads = teacher.mine(network, teacher.critical(network, None), 0.0, None)
     with torch.inference_mode():
-        policy = network(torch.from_numpy(teacher.game.planes(teacher.states))).policy
+        policy = network(
+            torch.from_numpy(teacher.game.planes(teacher.states[: len(teacher)]))
+        ).policy
     played = policy.argmax(1).numpy()[:, None]
     keeps = np.take_along_axis(columns_of(teacher.rows.keeping), played, 1)[:, 0]
     assert set(positions.tolist()) == set(np.flatnonzero(~keeps).tolist())

@@ -169,6 +169,49 @@ def test_a_killed_run_resumes_to_the_same_weights(
 
 
 @pytest.mark.usefixtures("quickly_evaluated")
+def test_a_run_begins_with_the_network_that_is_given(
+    table: DenseTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also if it is cut off before its state is saved for the first time."""
+    torch.manual_seed(7)
+    config = tiny(steps=3, ema=0.0)
+    init, seen = Network(config.network), list[torch.Tensor]()
+    weights = {name: tensor.clone() for name, tensor in init.state_dict().items()}
+    learn, name = Run.learn, "body.first.weight"
+
+    def seeing(run: Run, fraction: float) -> dict[str, float]:
+        if run.step == 0:
+            seen.append(run.network.state_dict()[name].clone())
+        return learn(run, fraction)
+
+    def killed(run: Run, fraction: float) -> dict[str, float]:
+        raise SystemExit
+
+    teacher, cut, whole = TableTeacher(table), tmp_path / "cut", tmp_path / "whole"
+    monkeypatch.setattr(Run, "learn", seeing)
+    train_from_oracle(config, teacher, whole, init=init, stream=None)
+    monkeypatch.setattr(Run, "learn", killed)
+    with pytest.raises(SystemExit):
+        train_from_oracle(config, teacher, cut, init=init, stream=None)
+    assert not (cut / "resume.safetensors").exists()
+    monkeypatch.setattr(Run, "learn", seeing)
+    train_from_oracle(read_config(cut), teacher, cut, resume=True, stream=None)
+    assert len(seen) == 2 and all(torch.equal(first, weights[name]) for first in seen)
+    assert_same_run(whole, cut)
+    kept = load_checkpoint(cut / "init.safetensors")[0].state_dict()
+    assert all(torch.equal(kept[n], tensor) for n, tensor in weights.items())
+    with pytest.raises(InputError, match="another network than init"):
+        train_from_oracle(
+            tiny(network=replace(config.network, width=8)),
+            teacher,
+            tmp_path / "other",
+            init=init,
+            stream=None,
+        )
+    assert not (tmp_path / "other").exists()
+
+
+@pytest.mark.usefixtures("quickly_evaluated")
 @pytest.mark.parametrize("method", ["save_state", "save_checkpoint"])
 @pytest.mark.parametrize("after", [False, True])
 def test_a_run_cut_off_while_it_saves_has_all_its_checkpoints_in_the_end(

@@ -229,6 +229,39 @@ def test_an_interrupted_run_says_how_to_go_on(
     assert resumed.code == 0 and "5 steps of 16 positions" in resumed.out
 
 
+def test_init_is_a_network_to_go_on_with(train: Command, finished: Path, tmp_path: Path) -> None:
+    """The run has its shape, and its weights to begin with: one step at no rate leaves them."""
+    run = tmp_path / "run"
+    still = ("--steps", 1, "--batch", 16, "--learning-rate", 1e-9, "--threads", 1)
+    ended = train("--run", run, "--init", finished, *still)
+    assert ended.code == 0, ended.err
+    before, after = (load_checkpoint(folder / "best.safetensors")[0] for folder in (finished, run))
+    assert before.config == after.config and before.config.width == 8
+    for first, second in zip(before.parameters(), after.parameters(), strict=True):
+        assert torch.allclose(first, second, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (("--init", "nowhere.safetensors"), "nowhere.safetensors"),
+        (("--init", "{finished}", "--width", 16), "width=16: the network of --init has 8"),
+        (("--init", "shipped"), "the network plays drop-4-4-4, but the table is for drop-3-3-3"),
+        (("--init", "{finished}", "--game", "connect4"), "plays drop-3-3-3, not connect4"),
+        (("--successor-share", 1), "--successor-share has no effect in drop-oldest"),
+    ],
+)
+def test_a_wrong_network_to_begin_with_gets_one_line(
+    train: Command, fadefour: Command, finished: Path, tmp_path: Path, options: Any, named: str
+) -> None:
+    given = [str(option).format(finished=finished) for option in options]
+    run = ("--run", tmp_path / "run")
+    to_train = fadefour if "--game" in options else train
+    ended = to_train(*(("train-from-oracle",) if "--game" in options else ()), *run, *given)
+    assert_one_line(ended, named)
+    assert not (tmp_path / "run").exists()
+
+
 # ---- bad input -----------------------------------------------------------------------
 
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from azfit.command_options import run_option
-from azfit.loading import need_torch
+from azfit.loading import checkpoint_path, need_torch, shipped_for
+from azfit.network_config import refuse_other_shape
 from solver.command_options import (
     NamedPath,
     WholeNumber,
@@ -33,6 +34,7 @@ from solver.rules import Rules
 from solver.table import DenseTable, table_path
 
 if TYPE_CHECKING:
+    from azfit.network import Network
     from azfit.oracle.config import TrainingConfig
     from azfit.oracle.teacher import Teacher
 
@@ -43,7 +45,7 @@ WITH_RESUME = {"run_folder", "resume", "data", "threads", "as_json"}
 # Positions of Connect Four to label, by preset.
 POSITIONS = {"quick": 20_000, "default": 200_000, "long": 1_000_000}
 MOST_POSITIONS = 20_000_000
-FOR_CONNECT4 = ("positions", "first_ply", "workers", "games_of")
+FOR_CONNECT4 = ("positions", "first_ply", "workers", "games_of", "successor_share")
 LATEST_FIRST_PLY = 30
 
 
@@ -102,6 +104,17 @@ LATEST_FIRST_PLY = 30
     "[default: by preset]",
 )
 @click.option(
+    "--init",
+    help="Network to start from: a checkpoint, the folder of a run, or 'shipped'.  "
+    "[default: random weights]",
+)
+@click.option(
+    "--successor-share",
+    type=float,
+    help="Connect Four: positions after a move, whose result the labels imply, of what is drawn "
+    "otherwise.  [default: by preset]",
+)
+@click.option(
     "--positions",
     type=WholeNumber(1, MOST_POSITIONS),
     help="Connect Four: positions to learn from; those that --data lacks are labelled first.  "
@@ -144,6 +157,7 @@ def train_command(
     first_ply: int | None,
     workers: int | None,
     games_of: tuple[Path, ...],
+    init: str | None,
     **options: Any,
 ) -> None:
     """Train a network from the exact table, or for Connect Four from its solver.
@@ -162,6 +176,7 @@ def train_command(
       fadefour train-from-oracle --run runs/first --resume
       fadefour train-from-oracle --run runs/small --n 3 --m 3 --preset quick
       fadefour train-from-oracle --run runs/four --game connect4 --positions 100000
+      fadefour train-from-oracle --run runs/taught --game connect4 --init runs/self_play
     """
     if threads is not None:
         check_threads(threads)
@@ -176,6 +191,7 @@ def train_command(
         stored = read_config(run_folder)
         positions = stored.positions
         game = "connect4" if stored.network.game == "connect4" else "drop"
+    start = None if init is None else _network_to_begin_with(init, game, options)
     with contextlib.ExitStack() as opened:
         if game == "connect4":
             refuse_typed("n", "m", "k")
@@ -187,20 +203,32 @@ def train_command(
         else:
             refuse_typed(*FOR_CONNECT4, where="in drop-oldest")
             teacher = _table(folder, stored.rules if stored else rules, opened)
-        config = stored or _with_options(preset_for(preset, teacher), **options)
+        config = stored or _with_options(preset_for(preset, teacher), start, **options)
         if threads is not None:
             config = replace(config, threads=threads)
         stream = None if as_json else sys.stderr
         data = "" if folder == Path("data") else f" --data {shlex.quote(str(folder))}"
         run = shlex.quote(str(run_folder))
         try:
-            _, report = train_from_oracle(config, teacher, run_folder, resume=resume, stream=stream)
+            _, report = train_from_oracle(
+                config, teacher, run_folder, init=start, resume=resume, stream=stream
+            )
         except KeyboardInterrupt:
             if stream is not None:
                 command = f"fadefour train-from-oracle --run {run} --resume{data}"
                 click.echo(f"to continue: {command}", err=True)
             raise
     show(as_json, report.to_dict(), f"{report.text()}\nnext: fadefour grade {run}{data}")
+
+
+def _network_to_begin_with(init: str, game: str, options: dict[str, Any]) -> Network:
+    """Before anything is labelled: what is wrong with it is said at once."""
+    from azfit.checkpoint import load_checkpoint
+
+    path = checkpoint_path(shipped_for(init, game))
+    network = load_checkpoint(path, game if game == "connect4" else None)[0]
+    refuse_other_shape(network.config, {n: v for n, v in options.items() if v is not None})
+    return network
 
 
 def _table(folder: Path, rules: Rules, opened: contextlib.ExitStack) -> Teacher:
@@ -239,7 +267,7 @@ def _labelled(
     rows = dataset.rows(positions)
     if not as_json:
         on_stderr(str(DatasetReport.of(str(dataset.folder), rows)))
-    return Connect4Teacher(rows)
+    return Connect4Teacher(rows, dataset.excluded)
 
 
 def _refuse_options_of_the_run() -> None:
@@ -251,10 +279,13 @@ def _refuse_options_of_the_run() -> None:
         )
 
 
-def _with_options(config: TrainingConfig, **options: Any) -> TrainingConfig:
-    """The config with the options that were typed; None is one that was not."""
+def _with_options(config: TrainingConfig, init: Network | None, **options: Any) -> TrainingConfig:
+    """The config with the options that were typed (None is one that was not) and the network to
+    begin with."""
     typed = {name: value for name, value in options.items() if value is not None}
     shape = {name: typed.pop(name) for name in ("kind", "width", "blocks") if name in typed}
+    if init is not None:
+        config, shape = replace(config, network=init.config), {}
     if "minutes" in typed or "steps" in typed:  # one kind of budget replaces the other
         typed = {"minutes": None, "steps": None, **typed}
     return replace(config, network=replace(config.network, **shape), **typed)

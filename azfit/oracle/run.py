@@ -72,10 +72,15 @@ def _numbers(stored: Tensor) -> Numbers:
 class Run:
     """Network, optimiser, averaged weights, mined positions, step and time."""
 
-    def __init__(self, config: TrainingConfig, teacher: Teacher, folder: Path) -> None:
+    def __init__(
+        self, config: TrainingConfig, teacher: Teacher, folder: Path, init: Network | None = None
+    ) -> None:
+        """init: the network to begin with; None: random weights."""
         self.config, self.teacher, self.folder = config, teacher, folder
         torch.manual_seed(config.seed)
         self.network = Network(config.network)
+        if init is not None:
+            self.network.load_state_dict(init.state_dict())
         self.network.train()
         self.optimiser = torch.optim.AdamW(
             self.network.parameters(),
@@ -139,8 +144,10 @@ class Run:
         self.step += 1
         with torch.no_grad():
             likeliest = targets.policy.gather(1, outputs.policy.argmax(1, keepdim=True)) > 0
+            if targets.has_policy is not None:
+                likeliest = likeliest[targets.has_policy]
             metrics = {name: float(value) for name, value in parts.items()}
-            metrics["accuracy"] = float(likeliest.float().mean())
+            metrics["accuracy"] = float(likeliest.float().sum()) / max(1, len(likeliest))
             metrics["wdl_accuracy"] = float((outputs.wdl.argmax(1) == targets.wdl).float().mean())
         return {"loss": float(total.detach()), **metrics}
 

@@ -7,6 +7,7 @@
 A run is a folder:
 
     config.json             the options
+    init.safetensors        the network that it began with, if one was given
     metrics.jsonl           one line per evaluation, round of mining and stretch of training
     resume.safetensors      all that the next step depends on (azfit.oracle.run)
     checkpoints/step-*      the latest networks
@@ -30,6 +31,7 @@ from typing import TextIO
 
 import torch
 
+from azfit.checkpoint import init_path, load_checkpoint, save_checkpoint
 from azfit.checkpoint_header import SUFFIX
 from azfit.games import game_by_name
 from azfit.network import Network, parameter_count
@@ -55,6 +57,7 @@ from solver.wording import counted
 # Checked before the work starts, so that nothing is learned that cannot be written.
 WRITTEN = (
     "metrics.jsonl",
+    f"init{SUFFIX}",
     f"resume{SUFFIX}",
     f"best{SUFFIX}",
     f"checkpoints/step-000000000{SUFFIX}",
@@ -69,16 +72,20 @@ def train_from_oracle(
     teacher: Teacher,
     folder: str | Path,
     *,
+    init: Network | None = None,
     resume: bool = False,
     stream: TextIO | None = sys.stderr,
 ) -> tuple[Network, TrainingReport]:
     """Trains until the budget is spent; returns the network as it is then, and a report.
 
+    init: the network to begin with, of the config's shape; None: random weights.
     resume: continue the run in this folder (``read_config`` gives its config; only the number of
     threads may be another one). Raises KeyboardInterrupt after Ctrl-C, with the state saved.
     """
     folder = Path(folder)
     check_config(config, teacher)
+    if init is not None and init.config != config.network:
+        raise InputError("the config describes another network than init: give it init's")
     if resume:
         check_resumed(config, folder)  # before the folder is made
     try:
@@ -87,7 +94,7 @@ def train_from_oracle(
                 raise InputError(f"'{folder}' already holds a run: use --resume, or another folder")
             for name in WRITTEN:
                 check_writable(folder / name)
-            return _train(config, teacher, folder, resume, stream)
+            return _train(config, teacher, folder, init, resume, stream)
     except FadefourError:
         raise
     except OSError as error:
@@ -139,11 +146,23 @@ def check_resumed(config: TrainingConfig, folder: Path) -> None:
 
 
 def _train(
-    config: TrainingConfig, teacher: Teacher, folder: Path, resume: bool, stream: TextIO | None
+    config: TrainingConfig,
+    teacher: Teacher,
+    folder: Path,
+    init: Network | None,
+    resume: bool,
+    stream: TextIO | None,
 ) -> tuple[Network, TrainingReport]:
     """For the folder's one writer."""
+    beginning = init_path(folder)
+    if resume:
+        init = load_checkpoint(beginning, config.network.game)[0] if beginning.exists() else None
+    else:
+        beginning.unlink(missing_ok=True)
+        if init is not None:
+            save_checkpoint(beginning, init)
     config = _settle_threads(config, teacher, folder, resume, stream)
-    run = Run(config, teacher, folder)
+    run = Run(config, teacher, folder, init)
     if resume:
         run.load_state()
     batches, best = EvaluationBatches(config, teacher), BestNetwork(folder, resume)

@@ -9,7 +9,7 @@ from typing import Any
 
 from azfit.games import GAME_NUMBERS, full_name, game_by_name
 from azfit.network import Network
-from azfit.network_config import NetworkConfig, shown
+from azfit.network_config import SHAPE, NetworkConfig, refuse_other_shape, shown
 from azfit.self_play.config import SelfPlayConfig, by_game, options, settled
 from azfit.self_play.defaults import Choice, Wish, choices
 from solver import storage
@@ -58,20 +58,6 @@ def read_toml(path: Path) -> dict[str, Any]:
             raise InputError(f"--config '{path}': {name}={shown(value)}: use a whole number")
         spelt[name] = spelling
     return {name: settings[spelling] for name, spelling in spelt.items()}
-
-
-SHAPE = ("kind", "width", "blocks", "threats")
-"""What a checkpoint says about its network."""
-
-
-def refuse_other_shape(init: NetworkConfig, given: dict[str, Any]) -> None:
-    """Options that describe the network must agree with the network to begin with."""
-    for name in SHAPE:
-        stated = getattr(init, name)
-        if given.get(name, stated) != stated:
-            raise InputError(
-                f"{name}={given[name]}: the network of --init has {stated}; leave it out"
-            )
 
 
 def combine(

@@ -8,7 +8,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from azfit.checkpoint import load_checkpoint, save_checkpoint
+from azfit.checkpoint import init_path, load_checkpoint, save_checkpoint
 from azfit.checkpoint_header import SUFFIX
 from azfit.network import Network, parameter_count
 from azfit.self_play.config import SelfPlayConfig
@@ -56,10 +56,6 @@ def check_folder(config: SelfPlayConfig, folder: Path, resume: bool) -> None:
 
 
 # ---- beginning and resuming ----------------------------------------------------------
-
-
-def init_path(folder: Path) -> Path:
-    return folder / f"init{SUFFIX}"
 
 
 def begun(

@@ -278,7 +278,7 @@ def _taught(inputs: Inputs) -> None:
 
 
 def _trained(inputs: Inputs) -> None:
-    """A run that has a few steps to go."""
+    """A run that has a few steps to go, and a network that it might have begun with."""
     inputs.need(["data"])
     config = tiny(steps=STEPS, save_seconds=0.0, evaluate_seconds=0.0)
     config = replace(config, network=replace(config.network, width=128))
@@ -286,6 +286,7 @@ def _trained(inputs: Inputs) -> None:
     folder.mkdir()
     _write_config(folder, config.to_dict())
     inputs.must("train-from-oracle", "--run", "trained", "--resume", "--data", "data", "--json")
+    shutil.copyfile(folder / "best.safetensors", folder / "init.safetensors")
     _write_config(folder, replace(config, steps=STEPS + 4).to_dict())
 
 

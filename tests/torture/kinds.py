@@ -148,6 +148,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("Connect Four book", BOOK_FILE, (SHOW_BOOK, CHECK_BOOK, PROBE_BOOK, MAKE_BOOK)),
     Kind("Connect Four answers", "answers/connect4_answers.sqlite", (SERVE,)),
     Kind("state of training", "trained/resume.safetensors", (TRAIN,)),
+    Kind("first network of training", "trained/init.safetensors", (TRAIN,)),
     Kind("best network of training", "perfect/best.safetensors", (CHECK_COMPACT,)),
     Kind("best network so far", "trained/best.safetensors", (TRAIN,)),
     Kind("state of self-play", "played/resume.safetensors", (SELF_PLAY,)),

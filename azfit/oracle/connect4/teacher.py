@@ -7,7 +7,7 @@ them: a dataset that grows changes no run.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -21,6 +21,7 @@ from azfit.network import Network
 from azfit.network_config import NetworkConfig
 from azfit.objective import IGNORED, Targets
 from azfit.oracle.connect4.labelling import Rows, Source
+from azfit.oracle.connect4.successors import UNKNOWN_PLIES, successors_of
 from azfit.oracle.mining import leads
 from azfit.oracle.sampler import SampleMix
 from azfit.oracle.teacher import Numbers, Report
@@ -74,11 +75,11 @@ class Connect4Batch:
 
     @property
     def keeping(self) -> NDArray[np.bool_]:
-        return self._moves(self.teacher.rows.keeping)
+        return self._moves(self.teacher.keeping)
 
     @property
     def optimal(self) -> NDArray[np.bool_]:
-        return self._moves(self.teacher.rows.optimal)
+        return self._moves(self.teacher.optimal)
 
     def _moves(self, masks: NDArray[np.uint8]) -> NDArray[np.bool_]:
         moves = columns_of(masks[self.indices])
@@ -88,15 +89,16 @@ class Connect4Batch:
         teacher = self.teacher
         moves = self.keeping if self.policy_target == "keeping" else self.optimal
         policy = moves.astype(np.float32)
-        policy /= policy.sum(axis=1, keepdims=True)
-        scores = teacher.rows.scores[self.indices].astype(np.int64)
-        plies = teacher.plies_left[self.indices]
+        policy /= np.maximum(1, policy.sum(axis=1, keepdims=True))
+        results = teacher.results[self.indices].astype(np.int64)
         planes = teacher.game.planes(teacher.states[self.indices], self.mirrored)
+        has_policy = self.indices < len(teacher)
         return Targets(
             planes=torch.from_numpy(planes),
             policy=torch.from_numpy(policy),
-            wdl=torch.from_numpy(1 - np.sign(scores)),
-            steps=torch.from_numpy(np.where(scores == 0, IGNORED, plies - 1)),
+            wdl=torch.from_numpy(1 - results),
+            steps=torch.from_numpy(teacher.steps[self.indices]),
+            has_policy=None if has_policy.all() else torch.from_numpy(has_policy),
         )
 
 
@@ -108,7 +110,7 @@ class Connect4Lessons:
     lists: tuple[tuple[float, Indices], ...]
     policy_target: str
     in_part: NDArray[np.bool_]
-    """bool [len(teacher)]: what may be drawn."""
+    """bool [len(teacher)]: labelled positions that may be drawn."""
 
     def batch(self, seed: int, number: int, size: int, judged: bool = False) -> Connect4Batch:
         rng = np.random.default_rng([seed, number])
@@ -138,20 +140,36 @@ class Connect4Lessons:
 
 
 class Connect4Teacher:
-    """Knows the labels of the positions of a dataset."""
+    """Knows the labels of the positions of a dataset, and what they say about their successors.
+
+    Positions go by numbers: first the labelled ones by their row, then the successors, of which
+    only the value is known."""
 
     name = "the dataset"
     knows_all = False
     deepest = CELLS
     mix = SampleMix(uniform=0.4, critical=0.5, opening=0.1)
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: Rows, excluded: Collection[int] = ()) -> None:
+        """excluded: keys of positions that are never taught."""
         self.rows = rows
         game = game_by_name("connect4")
         assert isinstance(game, Connect4)
         self.game = game
         self.keys = keys_of(rows.movers, rows.stones)
         self.plies = stone_counts(rows.stones)
+        pairs = zip(rows.scores.tolist(), self.plies.tolist(), strict=True)
+        plies_left = np.array([plies_to_end(score, plies) for score, plies in pairs], np.int64)
+        after = self.successors = successors_of(rows, plies_left, excluded)
+        no_moves = np.zeros(len(after), np.uint8)
+        self.keeping = np.concatenate([rows.keeping, no_moves])
+        self.optimal = np.concatenate([rows.optimal, no_moves])
+        self.results = np.concatenate([np.sign(rows.scores), after.results])
+        is_known = (self.results != 0) & np.append(
+            np.ones(len(rows), np.bool_), after.plies_left != UNKNOWN_PLIES
+        )
+        """The bin of the steps head, IGNORED for a draw or where it is not known."""
+        self.steps = np.where(is_known, np.append(plies_left, after.plies_left) - 1, IGNORED)
 
     @property
     def network(self) -> NetworkConfig:
@@ -177,24 +195,26 @@ class Connect4Teacher:
         rows = self.rows
         for labels in (rows.scores, rows.keeping, rows.optimal, rows.sources, rows.groups):
             whole.update(labels.tobytes())
-        return {"positions_sha256": whole.hexdigest()}
+        after = hashlib.sha256(self.successors.keys.tobytes())
+        return {
+            "positions_sha256": whole.hexdigest(),
+            "successors_sha256": after.hexdigest(),
+        }
 
     def __len__(self) -> int:
         return len(self.rows)
 
     @cached_property
     def states(self) -> States:
-        return self.game.decode(codes_of(self.rows.movers, self.rows.stones))
-
-    @cached_property
-    def plies_left(self) -> NDArray[np.int64]:
-        """To the end under best play, int64 [N]."""
-        pairs = zip(self.rows.scores.tolist(), self.plies.tolist(), strict=True)
-        return np.array([plies_to_end(score, plies) for score, plies in pairs], np.int64)
+        """Of the labelled positions and of their successors."""
+        rows, after = self.rows, self.successors
+        movers = np.concatenate([rows.movers, after.movers])
+        stones = np.concatenate([rows.stones, after.stones])
+        return self.game.decode(codes_of(movers, stones))
 
     @cached_property
     def legal(self) -> NDArray[np.bool_]:
-        return self.game.legal_masks(self.states)
+        return self.game.legal_masks(self.states[: len(self)])
 
     @cached_property
     def _is_critical(self) -> NDArray[np.bool_]:
@@ -216,6 +236,10 @@ class Connect4Teacher:
             *((mix.balanced / 3, in_part & (results == result)) for result in (1, 0, -1)),
         ]
         lists = [(share, np.flatnonzero(rows)) for share, rows in sources if share and rows.any()]
+        if lists and part == "training" and config.successor_share:
+            follow = len(self) + np.flatnonzero(in_part[self.successors.parents])
+            share = config.successor_share * sum(share for share, _ in lists)
+            lists += [(share, follow)] if len(follow) else []
         if not lists:
             raise InputError(
                 f"no position to draw: {mix} finds none in the {part} part of "
