@@ -94,9 +94,12 @@ def test_a_position_is_listed_once_and_none_that_is_labelled_or_excluded(rows: R
     assert not set(after.keys.tolist()) & set(teacher.keys.tolist())
     assert after.keys.tolist() == keys_of(after.movers, after.stones).tolist()
     excluded = set(after.keys[::7].tolist())
-    others = Connect4Teacher(rows, excluded).successors
-    assert set(others.keys.tolist()) == set(after.keys.tolist()) - excluded
-    assert Connect4Teacher(rows, excluded).provenance != teacher.provenance
+    other = Connect4Teacher(rows, excluded)
+    assert "successors_sha256" not in other.provenance  # nothing is taught yet
+    assert set(other.successors.keys.tolist()) == set(after.keys.tolist()) - excluded
+    both = (other.provenance, teacher.provenance)
+    assert both[0]["positions_sha256"] == both[1]["positions_sha256"]
+    assert both[0]["successors_sha256"] != both[1]["successors_sha256"]
 
 
 def test_of_two_labels_the_one_that_knows_the_plies_counts() -> None:

@@ -248,7 +248,7 @@ def test_bitboards_and_codes_are_inverse(teacher: Connect4Teacher) -> None:
     codes = codes_of(teacher.rows.movers, teacher.rows.stones)
     assert bitboards(codes).tolist() == given_pairs(teacher)
     for row in range(0, len(teacher), 37):
-        stones = teacher.game.stones(teacher.states[row])
+        stones = teacher.game.stones(teacher.labelled.states[row])
         assert [stones.mover, stones.stones] == given_pairs(teacher)[row]
 
 
@@ -268,7 +268,7 @@ def test_a_batch_shows_positions_as_they_are_or_mirrored_with_their_labels(
     targets = batch.targets(Network(config.network))
     for row, (index, mirrored) in enumerate(zip(batch.indices, batch.mirrored, strict=True)):
         position = Connect4Stones(*given_pairs(teacher)[index])
-        planes = teacher.game.planes(teacher.states[index][None])[0]
+        planes = teacher.game.planes(teacher.labelled.states[index][None])[0]
         optimal = columns_of(teacher.rows.optimal)[index]
         if mirrored:
             planes, optimal = planes[:, :, ::-1], optimal[::-1]
@@ -366,9 +366,7 @@ def test_mining_lists_what_the_network_plays_wrong(teacher: Connect4Teacher) -> 
     network = Network(tiny(teacher).network).eval()
     positions, leads = teacher.mine(network, teacher.critical(network, None), 0.0, None)
     with torch.inference_mode():
-        policy = network(
-            torch.from_numpy(teacher.game.planes(teacher.states[: len(teacher)]))
-        ).policy
+        policy = network(torch.from_numpy(teacher.game.planes(teacher.labelled.states))).policy
     played = policy.argmax(1).numpy()[:, None]
     keeps = np.take_along_axis(columns_of(teacher.rows.keeping), played, 1)[:, 0]
     assert set(positions.tolist()) == set(np.flatnonzero(~keeps).tolist())

@@ -21,7 +21,7 @@ from azfit.network import Network
 from azfit.network_config import NetworkConfig
 from azfit.objective import IGNORED, Targets
 from azfit.oracle.connect4.labelling import Rows, Source
-from azfit.oracle.connect4.successors import UNKNOWN_PLIES, successors_of
+from azfit.oracle.connect4.successors import UNKNOWN_PLIES, Successors, successors_of
 from azfit.oracle.mining import leads
 from azfit.oracle.sampler import SampleMix
 from azfit.oracle.teacher import Numbers, Report
@@ -58,10 +58,46 @@ def codes_of(movers: NDArray[np.uint64], stones: NDArray[np.uint64]) -> NDArray[
 
 
 @dataclass(frozen=True)
+class Taught:
+    """Positions and what is taught of them, by number: first the labelled ones by their row, then
+    perhaps their successors."""
+
+    game: Connect4
+    states: States
+    keeping: NDArray[np.uint8]
+    """Sets of columns, bit column - 1; empty for successors."""
+    optimal: NDArray[np.uint8]
+    results: NDArray[np.int8]
+    """1 the side to move wins, 0 a draw, -1 it loses."""
+    steps: NDArray[np.int64]
+    """Bins of the steps head, IGNORED for a draw or where the plies are not known."""
+
+    @classmethod
+    def of(cls, game: Connect4, rows: Rows, plies_left: NDArray[np.int64]) -> Taught:
+        states = game.decode(codes_of(rows.movers, rows.stones))
+        steps = np.where(rows.scores == 0, IGNORED, plies_left - 1)
+        return cls(game, states, rows.keeping, rows.optimal, np.sign(rows.scores), steps)
+
+    def with_successors(self, after: Successors) -> Taught:
+        no_moves = np.zeros(len(after), np.uint8)
+        is_known = (after.results != 0) & (after.plies_left != UNKNOWN_PLIES)
+        steps = np.where(is_known, after.plies_left - 1, IGNORED)
+        states = self.game.decode(codes_of(after.movers, after.stones))
+        return Taught(
+            self.game,
+            np.concatenate([self.states, states]),
+            np.concatenate([self.keeping, no_moves]),
+            np.concatenate([self.optimal, no_moves]),
+            np.concatenate([self.results, after.results]),
+            np.concatenate([self.steps, steps]),
+        )
+
+
+@dataclass(frozen=True)
 class Connect4Batch:
     """Positions of the teacher, each as it is or mirrored."""
 
-    teacher: Connect4Teacher
+    taught: Taught
     indices: Indices
     mirrored: NDArray[np.uint8]
     policy_target: str
@@ -75,29 +111,29 @@ class Connect4Batch:
 
     @property
     def keeping(self) -> NDArray[np.bool_]:
-        return self._moves(self.teacher.keeping)
+        return self._moves(self.taught.keeping)
 
     @property
     def optimal(self) -> NDArray[np.bool_]:
-        return self._moves(self.teacher.optimal)
+        return self._moves(self.taught.optimal)
 
     def _moves(self, masks: NDArray[np.uint8]) -> NDArray[np.bool_]:
         moves = columns_of(masks[self.indices])
-        return np.asarray(self.teacher.game.carry_policy(moves, self.mirrored), np.bool_)
+        return np.asarray(self.taught.game.carry_policy(moves, self.mirrored), np.bool_)
 
     def targets(self, network: Network) -> Targets:
-        teacher = self.teacher
+        taught = self.taught
         moves = self.keeping if self.policy_target == "keeping" else self.optimal
         policy = moves.astype(np.float32)
         policy /= np.maximum(1, policy.sum(axis=1, keepdims=True))
-        results = teacher.results[self.indices].astype(np.int64)
-        planes = teacher.game.planes(teacher.states[self.indices], self.mirrored)
-        has_policy = self.indices < len(teacher)
+        results = taught.results[self.indices].astype(np.int64)
+        planes = taught.game.planes(taught.states[self.indices], self.mirrored)
+        has_policy = moves.any(axis=1)
         return Targets(
             planes=torch.from_numpy(planes),
             policy=torch.from_numpy(policy),
             wdl=torch.from_numpy(1 - results),
-            steps=torch.from_numpy(teacher.steps[self.indices]),
+            steps=torch.from_numpy(taught.steps[self.indices]),
             has_policy=None if has_policy.all() else torch.from_numpy(has_policy),
         )
 
@@ -106,11 +142,11 @@ class Connect4Batch:
 class Connect4Lessons:
     """Draws from several lists of positions, by their shares."""
 
-    teacher: Connect4Teacher
+    taught: Taught
     lists: tuple[tuple[float, Indices], ...]
     policy_target: str
     in_part: NDArray[np.bool_]
-    """bool [len(teacher)]: labelled positions that may be drawn."""
+    """bool [N]: labelled positions that may be drawn."""
 
     def batch(self, seed: int, number: int, size: int, judged: bool = False) -> Connect4Batch:
         rng = np.random.default_rng([seed, number])
@@ -120,19 +156,19 @@ class Connect4Lessons:
             listed[rng.integers(len(listed), size=count)]
             for count, (_, listed) in zip(counts, self.lists, strict=True)
         ]
-        mirrored = rng.integers(self.teacher.game.symmetries, size=size, dtype=np.uint8)
-        return Connect4Batch(self.teacher, np.concatenate(parts), mirrored, self.policy_target)
+        mirrored = rng.integers(self.taught.game.symmetries, size=size, dtype=np.uint8)
+        return Connect4Batch(self.taught, np.concatenate(parts), mirrored, self.policy_target)
 
     def judged(self, seed: int, number: int, most: int) -> Connect4Batch:
         rng = np.random.default_rng([seed, number])
         chosen = np.unique(np.concatenate([listed for _, listed in self.lists]))
         if len(chosen) > most:
             chosen = rng.choice(chosen, most, replace=False)
-        mirrored = rng.integers(self.teacher.game.symmetries, size=len(chosen), dtype=np.uint8)
-        return Connect4Batch(self.teacher, chosen, mirrored, self.policy_target)
+        mirrored = rng.integers(self.taught.game.symmetries, size=len(chosen), dtype=np.uint8)
+        return Connect4Batch(self.taught, chosen, mirrored, self.policy_target)
 
     def with_list(self, positions: Numbers, share: float) -> Connect4Lessons:
-        if len(positions) and int(positions.max()) >= len(self.teacher):
+        if len(positions) and int(positions.max()) >= len(self.in_part):
             raise InputError("the positions listed are not all positions of the dataset")
         listed = positions.astype(np.intp)
         listed = listed[self.in_part[listed]]
@@ -140,10 +176,7 @@ class Connect4Lessons:
 
 
 class Connect4Teacher:
-    """Knows the labels of the positions of a dataset, and what they say about their successors.
-
-    Positions go by numbers: first the labelled ones by their row, then the successors, of which
-    only the value is known."""
+    """Knows the labels of the positions of a dataset, and what they say about their successors."""
 
     name = "the dataset"
     knows_all = False
@@ -158,18 +191,7 @@ class Connect4Teacher:
         self.game = game
         self.keys = keys_of(rows.movers, rows.stones)
         self.plies = stone_counts(rows.stones)
-        pairs = zip(rows.scores.tolist(), self.plies.tolist(), strict=True)
-        plies_left = np.array([plies_to_end(score, plies) for score, plies in pairs], np.int64)
-        after = self.successors = successors_of(rows, plies_left, excluded)
-        no_moves = np.zeros(len(after), np.uint8)
-        self.keeping = np.concatenate([rows.keeping, no_moves])
-        self.optimal = np.concatenate([rows.optimal, no_moves])
-        self.results = np.concatenate([np.sign(rows.scores), after.results])
-        is_known = (self.results != 0) & np.append(
-            np.ones(len(rows), np.bool_), after.plies_left != UNKNOWN_PLIES
-        )
-        """The bin of the steps head, IGNORED for a draw or where it is not known."""
-        self.steps = np.where(is_known, np.append(plies_left, after.plies_left) - 1, IGNORED)
+        self._excluded = excluded
 
     @property
     def network(self) -> NetworkConfig:
@@ -195,26 +217,35 @@ class Connect4Teacher:
         rows = self.rows
         for labels in (rows.scores, rows.keeping, rows.optimal, rows.sources, rows.groups):
             whole.update(labels.tobytes())
-        after = hashlib.sha256(self.successors.keys.tobytes())
-        return {
-            "positions_sha256": whole.hexdigest(),
-            "successors_sha256": after.hexdigest(),
-        }
+        about = {"positions_sha256": whole.hexdigest()}
+        if "successors" in vars(self):  # they are taught
+            about["successors_sha256"] = hashlib.sha256(self.successors.keys.tobytes()).hexdigest()
+        return about
 
     def __len__(self) -> int:
         return len(self.rows)
 
     @cached_property
-    def states(self) -> States:
-        """Of the labelled positions and of their successors."""
-        rows, after = self.rows, self.successors
-        movers = np.concatenate([rows.movers, after.movers])
-        stones = np.concatenate([rows.stones, after.stones])
-        return self.game.decode(codes_of(movers, stones))
+    def plies_left(self) -> NDArray[np.int64]:
+        """To the end under best play, int64 [N]."""
+        pairs = zip(self.rows.scores.tolist(), self.plies.tolist(), strict=True)
+        return np.array([plies_to_end(score, plies) for score, plies in pairs], np.int64)
+
+    @cached_property
+    def labelled(self) -> Taught:
+        return Taught.of(self.game, self.rows, self.plies_left)
+
+    @cached_property
+    def successors(self) -> Successors:
+        return successors_of(self.rows, self.plies_left, self._excluded)
+
+    @cached_property
+    def with_successors(self) -> Taught:
+        return self.labelled.with_successors(self.successors)
 
     @cached_property
     def legal(self) -> NDArray[np.bool_]:
-        return self.game.legal_masks(self.states[: len(self)])
+        return self.game.legal_masks(self.labelled.states)
 
     @cached_property
     def _is_critical(self) -> NDArray[np.bool_]:
@@ -236,7 +267,9 @@ class Connect4Teacher:
             *((mix.balanced / 3, in_part & (results == result)) for result in (1, 0, -1)),
         ]
         lists = [(share, np.flatnonzero(rows)) for share, rows in sources if share and rows.any()]
+        taught = self.labelled
         if lists and part == "training" and config.successor_share:
+            taught = self.with_successors
             follow = len(self) + np.flatnonzero(in_part[self.successors.parents])
             share = config.successor_share * sum(share for share, _ in lists)
             lists += [(share, follow)] if len(follow) else []
@@ -245,7 +278,7 @@ class Connect4Teacher:
                 f"no position to draw: {mix} finds none in the {part} part of "
                 f"{len(self):,} positions; use more --positions, or another --held-out"
             )
-        return Connect4Lessons(self, tuple(lists), config.policy_target, in_part)
+        return Connect4Lessons(taught, tuple(lists), config.policy_target, in_part)
 
     def _held_out(self, share: float) -> NDArray[np.bool_]:
         """Whole games, because the positions of one resemble each other. The book's positions are
@@ -269,7 +302,7 @@ class Connect4Teacher:
         with torch.inference_mode():
             for low in range(0, len(critical), ROWS_AT_A_TIME):
                 chosen = critical[low : low + ROWS_AT_A_TIME].astype(np.intp)
-                planes = torch.from_numpy(self.game.planes(self.states[chosen]))
+                planes = torch.from_numpy(self.game.planes(self.labelled.states[chosen]))
                 worth = np.where(columns_of(self.rows.keeping[chosen]), 1, 0)
                 worth = np.where(self.legal[chosen], worth, -1).astype(np.int8)
                 leading.append(leads(network(planes).policy, torch.from_numpy(worth)).numpy())
