@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from plain_connect4 import scored_games
 from synthetic_runs import episode, write_config, write_games
+from two_plies import book_of_two_plies
 
 from azfit.games import game_by_name
 from azfit.oracle.connect4 import dataset as dataset_module
@@ -29,7 +30,7 @@ from azfit.oracle.connect4.positions import (
 )
 from azfit.oracle.connect4.run_positions import run_positions
 from solver.connect4 import COLUMN_BITS, COLUMNS, ROWS, Connect4Position, Connect4Stones
-from solver.connect4.book import SHIPPED, Book, BookScores, positions_of
+from solver.connect4.book import Book, BookScores, positions_of
 from solver.connect4.keys import key_of
 from solver.connect4.labels import columns_of
 from solver.connect4.sets import SETTING
@@ -136,7 +137,7 @@ def test_every_position_whose_moves_the_book_knows_is_taught_once(
     keys = {ply: set(positions_of(ply).keys.tolist()) for ply in range(4)}
     judging = {key_of(p.mover, p.stones) for p in map(Connect4Position.parse, ("44", "12"))}
     dataset = Dataset(tmp_path / "positions")
-    dataset.grow(5, book=SHIPPED, workers=1)
+    dataset.grow(5, book=book_of_two_plies(tmp_path), workers=1)
     assert dataset._keys == keys[0] | keys[1]
     assert (dataset.rows(5).sources == Source.BOOK).all()
     dataset.grow(6, book=deeper, workers=1)

@@ -15,6 +15,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 from plain_connect4 import GAME, plain_score, scored_games, state_of
+from two_plies import book_of_two_plies
 
 from azfit.checkpoint import load_checkpoint, read_tensors
 from azfit.network import Network
@@ -40,7 +41,7 @@ from solver.errors import CorruptTableError, InputError
 Command = Callable[..., Any]
 
 IN_BOOK = 5
-"""Positions all of whose moves the shipped book knows: no stone, or one in column 1 to 4."""
+"""Positions all of whose moves a book of two plies knows: no stone, or one in column 1 to 4."""
 
 
 def worker(excluded: frozenset[int] = frozenset(), first_ply: int = 20) -> LabelWorker:
@@ -161,7 +162,8 @@ def test_no_position_of_the_public_sets_is_in_a_dataset(tmp_path: Path) -> None:
     dataset = Dataset(tmp_path / DATASET, items_per_file=8)
     public = [pair for path in set_files() for pair in read_set(path)[:100]]
     late = given([pair.position for pair in public if pair.position.plies > 26])
-    dataset.grow(300, book=SHIPPED, workers=1, first_ply=20, given=[late])
+    book = book_of_two_plies(tmp_path)
+    dataset.grow(300, book=book, workers=1, first_ply=20, given=[late])
     teacher = Connect4Teacher(dataset.rows(len(dataset)), dataset.excluded)
     assert {Source(s) for s in set(teacher.rows.sources.tolist())} >= {
         Source.RANDOM,
@@ -194,15 +196,16 @@ def test_a_dataset_grows_in_workers_and_continues_where_it_stopped(
         return ((n, late[8 * n % 64 : 8 * n % 64 + 8]) for n in range(first, first + 1000))
 
     monkeypatch.setattr(dataset_module, "_items", items)
-    dataset = Dataset(tmp_path, items_per_file=2)
-    dataset.grow(20, book=SHIPPED, workers=2)
+    book, folder = book_of_two_plies(tmp_path), tmp_path / DATASET
+    dataset = Dataset(folder, items_per_file=2)
+    dataset.grow(20, book=book, workers=2)
     assert 20 <= len(dataset) < IN_BOOK + 64
-    first = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    again = Dataset(tmp_path, items_per_file=2)
+    first = {path.name: path.read_bytes() for path in folder.iterdir()}
+    again = Dataset(folder, items_per_file=2)
     assert len(again) == len(dataset)
-    again.grow(IN_BOOK + 64, book=SHIPPED, workers=1)
+    again.grow(IN_BOOK + 64, book=book, workers=1)
     assert len(again) == IN_BOOK + 64
-    assert {name: (tmp_path / name).read_bytes() for name in first} == first
+    assert {name: (folder / name).read_bytes() for name in first} == first
     begun_at, labelled = 8 * 2 * 2, again.rows(IN_BOOK + 64)  # two files were the book's
     expected = worker().rows_of(0, np.roll(late, -begun_at, axis=0))
     for name in ("movers", "stones", "scores", "keeping", "optimal"):

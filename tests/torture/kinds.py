@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from command_line import VARIANT33
 
+from solver.connect4.book import SHIPPED, positions_of
 from torture.readers import APPENDED, TEXT, Kind, Reader
 
 VARIANT43 = ("--n", "4", "--m", "3", "--k", "3")
@@ -94,9 +95,22 @@ TRAIN_FOUR = Reader(
     ("train-from-oracle", "--run", "taught", "--resume", "--data", "positions", "--json"),
     ("taught/best", "taught/resume", "taught/checkpoints", "taught/metrics"),
 )
+BOOKS_POSITIONS = sum(len(positions_of(ply).keys) for ply in range(SHIPPED.contents.plies))
+"""That the opening book labels, and that are not held out."""
 TEACH = (
     *("train-from-oracle", "--game", "connect4", "--run", "taught", "--data", "positions"),
-    *("--positions", "60", "--steps", "4", "--kind", "mlp", "--width", "16", "--blocks", "1"),
+    *(
+        "--positions",
+        str(BOOKS_POSITIONS + 60),
+        "--steps",
+        "4",
+        "--kind",
+        "mlp",
+        "--width",
+        "16",
+        "--blocks",
+        "1",
+    ),
     *("--batch", "32", "--held-out", "0.1", "--mine-rounds", "0", "--preset", "quick"),
     *("--workers", "1", "--threads", "1", "--json"),
 )
