@@ -164,16 +164,16 @@ def test_no_position_of_the_public_sets_is_in_a_dataset(tmp_path: Path) -> None:
     late = given([pair.position for pair in public if pair.position.plies > 26])
     book = book_of_two_plies(tmp_path)
     dataset.grow(300, book=book, workers=1, first_ply=20, given=[late])
-    teacher = Connect4Teacher(dataset.rows(len(dataset)), dataset.excluded)
+    teacher = Connect4Teacher(dataset.rows(len(dataset)), dataset.excluded, book)
     assert {Source(s) for s in set(teacher.rows.sources.tolist())} >= {
         Source.RANDOM,
         Source.CAREFUL,
         Source.MISTAKES,
         Source.BOOK,
     }
-    config = tiny(teacher, held_out=0.1, successor_share=1.0)
+    config = tiny(teacher, held_out=0.1, value_share=1.0)
     lessons = teacher.lessons(config, teacher.mix, "training")
-    after = teacher.successors
+    after = teacher.valued
     shown = dict(enumerate([*teacher.keys.tolist(), *after.keys.tolist()]))
     drawn = {shown[number] for _, chosen in lessons.lists for number in chosen.tolist()}
     assert len(drawn) > 400 and not drawn & judging

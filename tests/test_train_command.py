@@ -248,7 +248,7 @@ def test_init_is_a_network_to_go_on_with(train: Command, finished: Path, tmp_pat
         (("--init", "{finished}", "--width", 16), "width=16: the network of --init has 8"),
         (("--init", "shipped"), "the network plays drop-4-4-4, but the table is for drop-3-3-3"),
         (("--init", "{finished}", "--game", "connect4"), "plays drop-3-3-3, not connect4"),
-        (("--successor-share", 1), "--successor-share has no effect in drop-oldest"),
+        (("--value-share", 1), "--value-share has no effect in drop-oldest"),
     ],
 )
 def test_a_wrong_network_to_begin_with_gets_one_line(

@@ -45,7 +45,7 @@ WITH_RESUME = {"run_folder", "resume", "data", "threads", "as_json"}
 # Positions of Connect Four to label, by preset.
 POSITIONS = {"quick": 20_000, "default": 200_000, "long": 1_000_000}
 MOST_POSITIONS = 20_000_000
-FOR_CONNECT4 = ("positions", "first_ply", "workers", "games_of", "successor_share")
+FOR_CONNECT4 = ("positions", "first_ply", "workers", "games_of", "value_share")
 LATEST_FIRST_PLY = 30
 
 
@@ -109,10 +109,10 @@ LATEST_FIRST_PLY = 30
     "[default: random weights]",
 )
 @click.option(
-    "--successor-share",
+    "--value-share",
     type=float,
-    help="Connect Four: positions after a move, whose result the labels imply, of what is drawn "
-    "otherwise.  [default: by preset]",
+    help="Connect Four: for each position drawn otherwise, so many of which only the value is "
+    "known: it follows from a label, or is in the opening book.  [default: by preset]",
 )
 @click.option(
     "--positions",
@@ -253,12 +253,12 @@ def _labelled(
     from azfit.oracle.connect4.run_positions import run_positions
     from azfit.oracle.connect4.teacher import Connect4Teacher
 
-    dataset = Dataset(folder / DATASET)
+    dataset, book = Dataset(folder / DATASET), book_in(folder)
     if not resume:
         first = FIRST_PLY if first_ply is None else first_ply
         dataset.grow(
             positions,
-            book=book_in(folder),
+            book=book,
             workers=workers or available_cores(),
             first_ply=first,
             given=run_positions(games_of, first, dataset),
@@ -267,7 +267,7 @@ def _labelled(
     rows = dataset.rows(positions)
     if not as_json:
         on_stderr(str(DatasetReport.of(str(dataset.folder), rows)))
-    return Connect4Teacher(rows, dataset.excluded)
+    return Connect4Teacher(rows, dataset.excluded, book)
 
 
 def _refuse_options_of_the_run() -> None:

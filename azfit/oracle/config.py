@@ -46,9 +46,9 @@ class TrainingConfig:
     """Fewest and most pieces drawn; None: all. See the sampler."""
     positions: int | None = None
     """Connect Four: of the dataset, the first ones; None for drop-oldest, whose table has all."""
-    successor_share: float = 0.0
-    """Connect Four: positions after a move, whose result the label implies, of what the other
-    sources draw together."""
+    value_share: float = 0.0
+    """Connect Four: positions of which only the value is known, of what the other sources draw
+    together."""
     held_out: float = 0.01
     policy_target: str = "optimal"
     """Spread evenly over all "optimal" or over all "keeping" moves."""
@@ -167,7 +167,7 @@ _REAL = (
     ("ema", 0.0, 0.999999),
     ("mine_from", 0.0, 1.0),
     ("mine_share", 0.0, 1e6),
-    ("successor_share", 0.0, 1e6),
+    ("value_share", 0.0, 1e6),
     ("mine_margin", 0.0, 1e6),
     ("save_seconds", 0.0, 1e9),
     ("evaluate_seconds", 0.0, 1e9),

@@ -21,11 +21,18 @@ from azfit.network import Network
 from azfit.network_config import NetworkConfig
 from azfit.objective import IGNORED, Targets
 from azfit.oracle.connect4.labelling import Rows, Source
-from azfit.oracle.connect4.successors import UNKNOWN_PLIES, Successors, successors_of
+from azfit.oracle.connect4.valued import (
+    NO_PARENT,
+    UNKNOWN_PLIES,
+    Valued,
+    implied_by,
+    in_book,
+)
 from azfit.oracle.mining import leads
 from azfit.oracle.sampler import SampleMix
 from azfit.oracle.teacher import Numbers, Report
 from solver.connect4 import CELLS, COLUMN_BITS, COLUMNS, ROWS, plies_to_end
+from solver.connect4.book import Book
 from solver.connect4.keys import keys_of, stone_counts
 from solver.connect4.labels import columns_of
 from solver.errors import InputError
@@ -60,12 +67,12 @@ def codes_of(movers: NDArray[np.uint64], stones: NDArray[np.uint64]) -> NDArray[
 @dataclass(frozen=True)
 class Taught:
     """Positions and what is taught of them, by number: first the labelled ones by their row, then
-    perhaps their successors."""
+    perhaps those of which only the value is known."""
 
     game: Connect4
     states: States
     keeping: NDArray[np.uint8]
-    """Sets of columns, bit column - 1; empty for successors."""
+    """Sets of columns, bit column - 1; empty where only the value is known."""
     optimal: NDArray[np.uint8]
     results: NDArray[np.int8]
     """1 the side to move wins, 0 a draw, -1 it loses."""
@@ -78,17 +85,17 @@ class Taught:
         steps = np.where(rows.scores == 0, IGNORED, plies_left - 1)
         return cls(game, states, rows.keeping, rows.optimal, np.sign(rows.scores), steps)
 
-    def with_successors(self, after: Successors) -> Taught:
-        no_moves = np.zeros(len(after), np.uint8)
-        is_known = (after.results != 0) & (after.plies_left != UNKNOWN_PLIES)
-        steps = np.where(is_known, after.plies_left - 1, IGNORED)
-        states = self.game.decode(codes_of(after.movers, after.stones))
+    def and_valued(self, valued: Valued) -> Taught:
+        no_moves = np.zeros(len(valued), np.uint8)
+        is_known = (valued.results != 0) & (valued.plies_left != UNKNOWN_PLIES)
+        steps = np.where(is_known, valued.plies_left - 1, IGNORED)
+        states = self.game.decode(codes_of(valued.movers, valued.stones))
         return Taught(
             self.game,
             np.concatenate([self.states, states]),
             np.concatenate([self.keeping, no_moves]),
             np.concatenate([self.optimal, no_moves]),
-            np.concatenate([self.results, after.results]),
+            np.concatenate([self.results, valued.results]),
             np.concatenate([self.steps, steps]),
         )
 
@@ -176,22 +183,24 @@ class Connect4Lessons:
 
 
 class Connect4Teacher:
-    """Knows the labels of the positions of a dataset, and what they say about their successors."""
+    """Knows the labels of the positions of a dataset, and what follows from them."""
 
     name = "the dataset"
     knows_all = False
     deepest = CELLS
     mix = SampleMix(uniform=0.4, critical=0.5, opening=0.1)
 
-    def __init__(self, rows: Rows, excluded: Collection[int] = ()) -> None:
-        """excluded: keys of positions that are never taught."""
+    def __init__(
+        self, rows: Rows, excluded: Collection[int] = (), book: Book | None = None
+    ) -> None:
+        """excluded: keys of positions that are never taught; book: knows more values."""
         self.rows = rows
         game = game_by_name("connect4")
         assert isinstance(game, Connect4)
         self.game = game
         self.keys = keys_of(rows.movers, rows.stones)
         self.plies = stone_counts(rows.stones)
-        self._excluded = excluded
+        self._excluded, self._book = excluded, book
 
     @property
     def network(self) -> NetworkConfig:
@@ -218,8 +227,8 @@ class Connect4Teacher:
         for labels in (rows.scores, rows.keeping, rows.optimal, rows.sources, rows.groups):
             whole.update(labels.tobytes())
         about = {"positions_sha256": whole.hexdigest()}
-        if "successors" in vars(self):  # they are taught
-            about["successors_sha256"] = hashlib.sha256(self.successors.keys.tobytes()).hexdigest()
+        if "valued" in vars(self):  # they are taught
+            about["valued_sha256"] = hashlib.sha256(self.valued.keys.tobytes()).hexdigest()
         return about
 
     def __len__(self) -> int:
@@ -236,12 +245,16 @@ class Connect4Teacher:
         return Taught.of(self.game, self.rows, self.plies_left)
 
     @cached_property
-    def successors(self) -> Successors:
-        return successors_of(self.rows, self.plies_left, self._excluded)
+    def valued(self) -> Valued:
+        """Positions of which only the value is known."""
+        parts = [implied_by(self.rows, self.plies_left)]
+        if self._book is not None:
+            parts.append(in_book(self._book))
+        return Valued.joined(parts).new_to(self.rows, self._excluded)
 
     @cached_property
-    def with_successors(self) -> Taught:
-        return self.labelled.with_successors(self.successors)
+    def labelled_and_valued(self) -> Taught:
+        return self.labelled.and_valued(self.valued)
 
     @cached_property
     def legal(self) -> NDArray[np.bool_]:
@@ -268,11 +281,11 @@ class Connect4Teacher:
         ]
         lists = [(share, np.flatnonzero(rows)) for share, rows in sources if share and rows.any()]
         taught = self.labelled
-        if lists and part == "training" and config.successor_share:
-            taught = self.with_successors
-            follow = len(self) + np.flatnonzero(in_part[self.successors.parents])
-            share = config.successor_share * sum(share for share, _ in lists)
-            lists += [(share, follow)] if len(follow) else []
+        if lists and part == "training" and config.value_share:
+            taught, parents = self.labelled_and_valued, self.valued.parents
+            drawn = len(self) + np.flatnonzero(in_part[parents] | (parents == NO_PARENT))
+            share = config.value_share * sum(share for share, _ in lists)
+            lists += [(share, drawn)] if len(drawn) else []
         if not lists:
             raise InputError(
                 f"no position to draw: {mix} finds none in the {part} part of "

@@ -1,8 +1,9 @@
-"""What labels imply about the positions after a move, against plain negamax; how it is taught."""
+"""Values that labels imply, against plain negamax, and those of the book; how they are taught."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,15 +11,17 @@ import pytest
 import torch
 from plain_connect4 import GAME, plain_score, scored_games, state_of
 from plain_games import GOING_ON
+from two_plies import book_of_two_plies
 
 from azfit.network import Network
 from azfit.objective import IGNORED, losses
 from azfit.oracle.config import TrainingConfig, preset
 from azfit.oracle.connect4.labelling import Rows, Source
-from azfit.oracle.connect4.successors import UNKNOWN_PLIES, successors_of
 from azfit.oracle.connect4.teacher import Connect4Teacher
+from azfit.oracle.connect4.valued import UNKNOWN_PLIES, implied_by, in_book
 from solver.connect4 import Connect4Position, Connect4Solver, plies_to_end
-from solver.connect4.keys import key_of, keys_of
+from solver.connect4.book import positions_of
+from solver.connect4.keys import bitboards_of, key_of, keys_of
 from solver.connect4.labels import label
 
 LATE = [columns for columns, _ in scored_games() if len(columns) >= 33]
@@ -55,13 +58,13 @@ def teacher(rows: Rows) -> Connect4Teacher:
 def config_of(teacher: Connect4Teacher, share: float) -> TrainingConfig:
     config = preset("quick", teacher)
     network = replace(config.network, width=8, blocks=1)
-    return replace(config, network=network, successor_share=share, held_out=0.3)
+    return replace(config, network=network, value_share=share, held_out=0.3)
 
 
 def test_results_and_plies_are_what_plain_negamax_says(teacher: Connect4Teacher) -> None:
     """Of every move of every position: it is listed with the right value, or with good reason
     not at all."""
-    after = teacher.successors
+    after = teacher.valued
     listed, own = {int(key): row for row, key in enumerate(after.keys)}, set(teacher.keys.tolist())
     met = dict.fromkeys(("with plies", "with a result", "unknown", "over"), 0)
     for row, columns in enumerate([*LATE, *CARELESS[::3]]):
@@ -88,18 +91,18 @@ def test_results_and_plies_are_what_plain_negamax_says(teacher: Connect4Teacher)
 
 def test_a_position_is_listed_once_and_none_that_is_labelled_or_excluded(rows: Rows) -> None:
     teacher = Connect4Teacher(rows)
-    after = teacher.successors
+    after = teacher.valued
     assert len(after) > 100
     assert len(set(after.keys.tolist())) == len(after)
     assert not set(after.keys.tolist()) & set(teacher.keys.tolist())
     assert after.keys.tolist() == keys_of(after.movers, after.stones).tolist()
     excluded = set(after.keys[::7].tolist())
     other = Connect4Teacher(rows, excluded)
-    assert "successors_sha256" not in other.provenance  # nothing is taught yet
-    assert set(other.successors.keys.tolist()) == set(after.keys.tolist()) - excluded
+    assert "valued_sha256" not in other.provenance  # nothing is taught yet
+    assert set(other.valued.keys.tolist()) == set(after.keys.tolist()) - excluded
     both = (other.provenance, teacher.provenance)
     assert both[0]["positions_sha256"] == both[1]["positions_sha256"]
-    assert both[0]["successors_sha256"] != both[1]["successors_sha256"]
+    assert both[0]["valued_sha256"] != both[1]["valued_sha256"]
 
 
 def test_of_two_labels_the_one_that_knows_the_plies_counts() -> None:
@@ -112,11 +115,12 @@ def test_of_two_labels_the_one_that_knows_the_plies_counts() -> None:
     quick = replace(slow, optimal=slow.keeping)
     slow = replace(slow, optimal=np.array([legal & -legal], np.uint8))
     for pair in ((slow, quick), (quick, slow)):
-        after = successors_of(Rows.joined(list(pair)), np.repeat(plies_left, 2))
+        both = Rows.joined(list(pair))
+        after = implied_by(both, np.repeat(plies_left, 2)).new_to(both, ())
         assert len(after) > 1 and (after.plies_left == 4).all()
 
 
-def test_successors_teach_values_only_and_never_those_of_held_out_positions(
+def test_they_teach_values_only_and_never_what_follows_from_held_out_positions(
     teacher: Connect4Teacher,
 ) -> None:
     config = config_of(teacher, 1.0)
@@ -127,17 +131,17 @@ def test_successors_teach_values_only_and_never_those_of_held_out_positions(
         teacher.lessons(config, teacher.mix, "held-out").judged(1, 0, 9999).indices.tolist()
     )
     assert held_out and max(held_out) < len(teacher)
-    parents = teacher.successors.parents[batch.indices[is_after] - len(teacher)]
+    parents = teacher.valued.parents[batch.indices[is_after] - len(teacher)]
     assert not held_out & set(parents.tolist())
     targets = batch.targets(Network(config.network))
     assert targets.has_policy is not None
     assert (targets.has_policy.numpy() == ~is_after).all()
     assert targets.policy[is_after].abs().sum() == 0
     numbers = batch.indices[is_after] - len(teacher)
-    assert (targets.wdl[is_after].numpy() == 1 - teacher.successors.results[numbers]).all()
+    assert (targets.wdl[is_after].numpy() == 1 - teacher.valued.results[numbers]).all()
     known = targets.steps[is_after].numpy() != IGNORED
     assert known.any() and not known.all()
-    left = teacher.successors.plies_left[numbers]
+    left = teacher.valued.plies_left[numbers]
     assert (targets.steps[is_after].numpy()[known] == left[known] - 1).all()
     without = config_of(teacher, 0.0)
     plain = teacher.lessons(without, teacher.mix, "training").batch(1, 2, 2000)
@@ -167,3 +171,20 @@ def test_positions_without_a_policy_do_not_count_in_its_loss(teacher: Connect4Te
         nothing = replace(batch, indices=batch.indices[batch.indices >= len(teacher)][:3])
         nothing = replace(nothing, mirrored=np.zeros(3, np.uint8)).targets(network)
         assert float(losses(network(nothing.planes), nothing, config)["policy"]) == 0
+
+
+def test_the_last_ply_of_the_book_is_among_them(tmp_path: Path, rows: Rows) -> None:
+    book = book_of_two_plies(tmp_path)
+    known = {key: book.get(*bitboards_of(key)) for key in positions_of(2).keys.tolist()}
+    excluded, *others = known
+    teacher = Connect4Teacher(rows, {excluded}, book)
+    listed = {int(key): row for row, key in enumerate(teacher.valued.keys)}
+    assert excluded not in listed and set(others) <= set(listed)
+    for key in others:
+        row, score = listed[key], known[key]
+        assert score is not None and teacher.valued.results[row] == np.sign(score)
+        assert teacher.valued.plies_left[row] == plies_to_end(score, 2)
+    assert len(in_book(book)) == len(known) == 25
+    batch = teacher.lessons(config_of(teacher, 1.0), teacher.mix, "training").batch(1, 2, 9000)
+    drawn = set(batch.indices.tolist())
+    assert sum(len(teacher) + listed[key] in drawn for key in others) > 20
