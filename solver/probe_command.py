@@ -12,7 +12,6 @@ from solver.command_options import (
     game_option,
     gomoku_options,
     json_option,
-    on_stderr,
     refuse_typed,
     show,
     table_option,
@@ -117,17 +116,14 @@ def _show_probe(
 def _probe_connect4(
     text_of_position: str, folder: Path, threads: int, png: Path | None, as_json: bool
 ) -> None:
-    from solver.connect4 import SOON_SOLVED, Connect4Position, Connect4Solver
+    from solver.connect4 import Connect4Position, Connect4Solver
     from solver.connect4 import picture as connect4_picture
     from solver.connect4.book import book_in
 
     if not text_of_position.strip():
         raise InputError("position '' is empty: give - for the empty board")
     position = Connect4Position.parse(text_of_position)
-    book = book_in(folder)
-    if book.contents.complete_plies <= position.plies < SOON_SOLVED and not as_json:
-        on_stderr("solving; a position so close to the empty board can take a minute or more")
-    with Connect4Solver(threads=threads, book=book) as solver:
+    with Connect4Solver(threads=threads, book=book_in(folder)) as solver:
         report = Connect4Report.of(solver, position)
     picture = connect4_picture.picture_of(position, report.headline, report.moves)
     _show_probe(report, picture, png, as_json)

@@ -28,7 +28,7 @@ from solver.connect4.sets import read_set, verify_sets
 from solver.connect4.text import Connect4Report
 from solver.errors import CorruptTableError, InputError
 
-HARD = Connect4Position.parse("4444")  # takes seconds
+HARD = Connect4Position.parse("7115571465")  # beyond any book; takes seconds
 MIDDLE = Connect4Position.parse("44443231116")  # takes a moment, more than FEWEST_NODES
 
 

@@ -13,8 +13,10 @@ import pytest
 from plain_connect4 import GAME, scored_games
 from plain_games import GOING_ON
 from slow import slow
+from two_plies import book_of_two_plies
 
 from solver.connect4 import Connect4Position, Connect4Solver, Connect4Stones
+from solver.connect4 import book as book_module
 from solver.connect4 import book_making as making
 from solver.connect4.book import (
     BOOK,
@@ -186,10 +188,20 @@ def test_a_header_that_no_program_wrote_is_refused(tmp_path: Path, change: dict[
         _ = Book(path).contents
 
 
-def test_the_book_of_a_folder_is_used_if_it_knows_more(tmp_path: Path) -> None:
-    assert book_in(tmp_path) is SHIPPED
+@pytest.fixture
+def ships_two_plies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Book:
+    """As if the book that comes with fadefour had no more."""
+    book = book_of_two_plies(tmp_path)
+    monkeypatch.setattr(book_module, "SHIPPED", book)
+    return book
+
+
+def test_the_book_of_a_folder_is_used_if_it_knows_more(
+    tmp_path: Path, ships_two_plies: Book
+) -> None:
+    assert book_in(tmp_path) is ships_two_plies
     book_with(tmp_path, BookScores.unknown(4))
-    assert book_in(tmp_path) is SHIPPED
+    assert book_in(tmp_path) is ships_two_plies
     more = BookScores.unknown(4)
     more.scores[4][:] = 7
     book_with(tmp_path, more)
@@ -307,8 +319,10 @@ def late(count: int, change: Callable[[int], int] = lambda score: score) -> Book
     return contents
 
 
-def test_book_verify_finds_a_wrong_score(fadefour: Command, tmp_path: Path) -> None:
-    count = SHIPPED.contents.known + 1
+def test_book_verify_finds_a_wrong_score(
+    fadefour: Command, tmp_path: Path, ships_two_plies: Book
+) -> None:
+    count = ships_two_plies.contents.known + 1
     book_with(tmp_path, late(count))
     verify = ("book", "--verify", "--data", tmp_path, "--sample", count, "--threads", 1, "--json")
     ended = fadefour(*verify)

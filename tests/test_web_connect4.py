@@ -189,7 +189,7 @@ def test_a_game_is_judged_move_by_move(tmp_path: Path, solver: Connect4Solver) -
 
 # ---- limits -------------------------------------------------------------------------------------
 
-HARD = "44"
+HARD = "7115571465"  # beyond any book
 
 
 def with_limits(data: Path, **limits: Any) -> InProcess:

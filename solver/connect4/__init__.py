@@ -15,7 +15,6 @@ from solver.connect4.position import (
 from solver.connect4.solver import (
     HIGHEST,
     MEGABYTES,
-    SOON_SOLVED,
     Connect4Move,
     Connect4Solver,
     Connect4Value,
@@ -30,7 +29,6 @@ __all__ = [
     "HIGHEST",
     "MEGABYTES",
     "ROWS",
-    "SOON_SOLVED",
     "Connect4Move",
     "Connect4Position",
     "Connect4Solver",

@@ -25,9 +25,6 @@ HIGHEST = 22
 MEGABYTES = 64
 """Default size of the table. More helps little, see bench/log.md."""
 
-SOON_SOLVED = 5
-"""Plies from which a position is solved within seconds."""
-
 
 class Connect4Value(NamedTuple):
     """What a position is worth to the side to move."""
