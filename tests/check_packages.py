@@ -72,6 +72,7 @@ DATA_FILES = (
     *("solver/py.typed", "azfit/py.typed", "solver/connect4/opening.book"),
     *(f"azfit/shipped/network_4x4_m4.{kind}" for kind in ("safetensors", "json")),
     *(f"azfit/shipped/network_4x4_m4.{kind}" for kind in ("grade.json", "certificate.npz")),
+    *(f"azfit/shipped/network_connect4.{kind}" for kind in ("safetensors", "json", "grade.json")),
     *(
         str(path.relative_to(ROOT))
         for path in sorted((ROOT / "azfit" / "web" / "static").rglob("*"))
