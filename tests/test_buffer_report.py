@@ -12,6 +12,7 @@ from synthetic_runs import (
     write_games,
     write_lines,
 )
+from two_plies import book_of_two_plies
 
 from azfit.curves import draw_run
 from azfit.diagnosis.buffer_figures import Distinct, IterationCount, OutcomeCounts, inspect_buffer
@@ -104,8 +105,9 @@ def test_frequent_positions_show_their_mean_target_on_their_own_board(run):
     assert reply.target[here[1]] == pytest.approx(5 / 9, abs=1e-3)
 
 
-def test_the_right_move_of_a_frequent_position_is_shown_however_rare_it_is(tmp_path):
+def test_the_right_move_of_a_frequent_position_is_shown_however_rare_it_is(tmp_path, monkeypatch):
     """From the start only the centre wins; here the searches hardly look at it."""
+    monkeypatch.setattr("solver.connect4.book.SHIPPED", book_of_two_plies(tmp_path))
     write_config(tmp_path, game="connect4")
     visits = {0: 40, 1: 30, 2: 20, 3: 1, 4: 9}
     write_games(tmp_path, [episode(CONNECT4, [0, 0, 0], [visits], 0, n) for n in range(3)])

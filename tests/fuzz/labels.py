@@ -107,7 +107,7 @@ def check_taught() -> bool:
         return False
     teacher = Connect4Teacher(rows)
     assert (teacher.plies_left >= 1).all() and (teacher.plies_left <= CELLS - teacher.plies).all()
-    assert not teacher.game.results(teacher.states).any()
+    assert not teacher.game.results(teacher.labelled.states).any()
     assert teacher.provenance["positions_sha256"]
     return True
 
