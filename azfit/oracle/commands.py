@@ -111,8 +111,8 @@ LATEST_FIRST_PLY = 30
 @click.option(
     "--value-share",
     type=float,
-    help="Connect Four: for each position drawn otherwise, so many of which only the value is "
-    "known: it follows from a label, or is in the opening book.  [default: by preset]",
+    help="Connect Four: positions of which only the value is known, per labelled position drawn; "
+    "labels imply these values, or the opening book has them.  [default: 0]",
 )
 @click.option(
     "--positions",
