@@ -37,6 +37,13 @@ lcb_option = click.option(
 )
 
 
+init_option = click.option(
+    "--init",
+    help="Network to start from: a checkpoint, the folder of a run, or 'shipped'.  "
+    "[default: random weights]",
+)
+
+
 def run_option(holds: str) -> Callable[[Command], Command]:
     """--run, the folder of a run; holds: its contents, in words."""
     return click.option(

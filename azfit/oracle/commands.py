@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from azfit.command_options import run_option
+from azfit.command_options import init_option, run_option
 from azfit.loading import checkpoint_path, need_torch, shipped_for
 from azfit.network_config import refuse_other_shape
 from solver.command_options import (
@@ -103,11 +103,7 @@ LATEST_FIRST_PLY = 30
     help="How many times to list the positions that the network plays wrong, and train on them.  "
     "[default: by preset]",
 )
-@click.option(
-    "--init",
-    help="Network to start from: a checkpoint, the folder of a run, or 'shipped'.  "
-    "[default: random weights]",
-)
+@init_option
 @click.option(
     "--value-share",
     type=float,

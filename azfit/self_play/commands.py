@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from azfit.command_options import run_option
+from azfit.command_options import init_option, run_option
 from azfit.loading import checkpoint_path, need_torch, shipped_for
 from solver.command_options import NamedPath, cluster_option, json_option, show
 from solver.errors import InputError
@@ -106,11 +106,7 @@ class NumberOrWord(click.types.IntParamType):
     type=NamedPath(dir_okay=False),
     help="TOML file of options; those on the command line take precedence.",
 )
-@click.option(
-    "--init",
-    help="Network to start from: a checkpoint, the folder of a run, or 'shipped'.  "
-    "[default: random weights]",
-)
+@init_option
 @cluster_option("Workers")
 @json_option
 def self_play_command(

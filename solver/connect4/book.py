@@ -92,14 +92,20 @@ class Moves:
 def moves_of(ply: int, column: int) -> Moves:
     """column: 0 to 6."""
     before = positions_of(ply)
-    bottom = np.uint64(1 << column * COLUMN_BITS)
-    cells = np.uint64(((1 << ROWS) - 1) << column * COLUMN_BITS)
-    placed = (before.stones + bottom) & cells
+    placed = placed_in(column, before.stones)
     rows = np.flatnonzero(placed)
     stones = before.stones[rows] | placed[rows]
     own = before.movers[rows] | placed[rows]
     movers = before.stones[rows] ^ before.movers[rows]
     return Moves(rows, keys_of(movers, stones), movers, stones, have_four(own))
+
+
+def placed_in(column: int, stones: Bitboards) -> Bitboards:
+    """The cell that a stone falls on in this column (0 to 6) of many boards; 0 if it is full."""
+    bottom = np.uint64(1 << column * COLUMN_BITS)
+    cells = np.uint64(((1 << ROWS) - 1) << column * COLUMN_BITS)
+    placed: Bitboards = (stones + bottom) & cells
+    return placed
 
 
 def have_four(stones: Bitboards) -> NDArray[np.bool_]:

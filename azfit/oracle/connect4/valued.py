@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from azfit.oracle.connect4.labelling import Rows
-from solver.connect4 import CELLS, COLUMN_BITS, COLUMNS, ROWS, plies_to_end
-from solver.connect4.book import Book, have_four, positions_of
+from solver.connect4 import CELLS, COLUMNS, plies_to_end
+from solver.connect4.book import Book, have_four, placed_in, positions_of
 from solver.connect4.keys import Bitboards, keys_of, stone_counts
 
 UNKNOWN_PLIES = -1
@@ -87,9 +87,7 @@ def implied_by(rows: Rows, plies_left: NDArray[np.int64]) -> Valued:
 
 def _after(rows: Rows, plies_left: NDArray[np.int64], column: int) -> Valued:
     """After a move in this column (0 to 6), where there is one and its result follows."""
-    bottom = np.uint64(1 << column * COLUMN_BITS)
-    cells = np.uint64(((1 << ROWS) - 1) << column * COLUMN_BITS)
-    placed = (rows.stones + bottom) & cells
+    placed = placed_in(column, rows.stones)
     bit = np.uint8(1 << column)
     keeps, is_optimal = rows.keeping & bit != 0, rows.optimal & bit != 0
     stones, own = rows.stones | placed, rows.movers | placed
